@@ -86,7 +86,7 @@ def _journal(raw: Json) -> Journal:
 
 def _keyed_words(ring: KeyRing, journal: Journal) -> list[str]:
     """Signature, seals and nonces of each record, in one order for an object and its copies."""
-    keys, words = ring.of(journal.owner), []
+    keys, words = ring.derive_keys(journal.owner), []
     for key, entry in sorted(journal.entries.items()):
         bare = entry.id.rpartition("/")[2]
         words += [

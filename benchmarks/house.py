@@ -154,11 +154,17 @@ def _is_of_metadata(path: Path) -> bool:
 def _names() -> dict[str, float]:
     nodes = [node for each in _source() for node in ast.walk(each.tree)]
     classes = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
-    functions = [node.name for node in nodes if isinstance(node, FUNCTIONS) and not _is_property(node)]
     return {
         "house.class_names.ambiguous": sum(count > 1 for count in classes.values()),
-        "house.function_names.bare": sum(map(is_bare, functions)),
+        "house.function_names.bare": len(find_bare_functions()),
     }
+
+
+def find_bare_functions() -> list[str]:
+    """Find the functions and methods whose name is bare, sorted."""
+    nodes = (node for each in _source() for node in ast.walk(each.tree))
+    named = (node.name for node in nodes if isinstance(node, FUNCTIONS) and not _is_property(node))
+    return sorted(filter(is_bare, named))
 
 
 def is_bare(name: str) -> bool:

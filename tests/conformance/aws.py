@@ -12,7 +12,7 @@ from freehold.engine.port import InlinePort
 from freehold.engine.resources import Birth, Observed, ParentResource, Part, Ref, State
 from freehold.engine.tag_text import text
 from freehold.providers.aws import policy_json
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import FACTS
 from freehold.providers.aws.kinds import (
     bootstrap_secret,
@@ -37,7 +37,7 @@ from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE
 from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount
 
-KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
+KINDS: tuple[Callable[[AwsClient], Kind], ...] = (
     vpc.kind,
     subnet.kind,
     internet_gateway.kind,
@@ -63,7 +63,7 @@ HOMES = {
 """The kinds that are created inside another resource, and the kind of that resource."""
 
 
-def aws_kinds(client: ApiClient) -> Registry:
+def aws_kinds(client: AwsClient) -> Registry:
     return Registry([kind(client) for kind in KINDS])
 
 
@@ -255,7 +255,7 @@ NEEDS = {
 
 
 AWS = CloudUnderTest(
-    kinds=aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort())),
+    kinds=aws_kinds(AwsClient(AwsSession(KEYS, REGION), InlinePort())),
     homes=HOMES,
     bench=lambda **fields: AwsBench(Settings(**fields)),
     lagging=lambda seconds: AwsBench(Settings(lags=Lags(new=seconds, non_monotonic=True))),

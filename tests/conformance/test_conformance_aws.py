@@ -77,7 +77,7 @@ async def test_a_row_of_the_shared_list_is_what_its_own_read_shows(bench: Any, k
     entry = bench.kinds[kind]
     seen = await bench.ready(kind, await bench.create(kind, await bench.request(kind), NONCE))
     listing = entry.reads.listing
-    rows = await listing.listed(listing.list_of(Ref(seen.id, seen.target)))
+    rows = await listing.read_rows(listing.list_of(Ref(seen.id, seen.target)))
     (row,) = [row for row in rows if row.observed.id == seen.id]
     assert row.observed == seen
     assert row.parts == seen.parts

@@ -15,7 +15,7 @@ from freehold.engine.context import EngineDeps
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.errors import Unavailable, Unknown
 from freehold.engine.interface import PassResult
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.keyed_codec import OWNER, SEAL, UUID
 from freehold.engine.outcomes import Blocked, Reason, Waiting
 from freehold.engine.port import Call, Effect
@@ -91,8 +91,8 @@ def test_what_another_owner_has_taken_over_meanwhile_is_not_put_on_record_again(
     assert life.last is not None
     held = [said for said in life.last.outcomes.values() if isinstance(said, Blocked | Waiting)]
     assert any("has another owner's mark" in said.message for said in held), held
-    phases = {key.logical: entry.phase for key, entry in life.journal.entries.items() if key.kind in DELETES}
-    assert phases == {"primary": Phase.VACANT, "primary~demo-apiserver": Phase.OWNED}
+    phases = {key.logical: entry.state for key, entry in life.journal.entries.items() if key.kind in DELETES}
+    assert phases == {"primary": RecordState.VACANT, "primary~demo-apiserver": RecordState.OWNED}
 
 
 def test_a_load_balancer_that_somebody_made_anew_by_hand_is_not_taken_for_ours() -> None:
@@ -255,7 +255,7 @@ def test_a_failed_read_of_the_tags_does_not_make_a_bucket_ours() -> None:
     life.create()
     key = _key(life, "s3-bucket")
     entry, ident = life.journal.entries[key], life.journal.entries[key].id
-    life.rewrite(life.journal.put(key, replace(entry, phase=Phase.RECORDED)))
+    life.rewrite(life.journal.put(key, replace(entry, state=RecordState.RECORDED)))
     life.world.neighbours.strip("s3-bucket")
     life.world.clock.advance(100.0)
     Swap(life, "s3-bucket", faults.Crash("at the delete")).failing_reads = 1
@@ -315,7 +315,7 @@ def test_our_bucket_that_got_no_seal_before_its_delete_was_refused_is_deleted(st
         life.once()
         life.world.clock.advance(5.0)
     bucket = life.journal.entries[_key(life, "s3-bucket")]
-    assert bucket.phase is Phase.RECORDED
+    assert bucket.state is RecordState.RECORDED
     _refusing(life, "delete_bucket", 1, partial(_untag, life, bucket.id, *stripped))
     life.delete()
     assert life.released
@@ -336,7 +336,7 @@ def test_our_bucket_whose_prune_was_refused_can_be_wanted_again_with_other_tags(
         life.once()
     (bucket,) = (each for each in existing(life.world.harness) if each["id"] == entry.id)
     assert bucket["tags"]["team"] == "blue" and SEAL in bucket["tags"]
-    assert life.journal.entries[key].phase is Phase.OWNED and not life.journal.entries[key].deleting
+    assert life.journal.entries[key].state is RecordState.OWNED and not life.journal.entries[key].deleting
 
 
 BALANCING = {"classic-load-balancer": "create_load_balancer", "target-group": "create_target_group"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.engine import engine
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Reason
 from freehold.engine.phases import delete
 from freehold.engine.port import Call, Effect
@@ -266,7 +266,7 @@ def test_marks_that_a_delete_attaches_again_are_detected(ground: Ground, monkeyp
     life.create()
     life.world.meddle("strip", ground.tagged[0])
     monkeypatch.setattr(delete, "_has_lost_marks", lambda ctx, key, evidence: False)
-    monkeypatch.setattr(Entry, "to_mark_again", lambda self: replace(self, phase=Phase.RECORDED))
+    monkeypatch.setattr(Entry, "to_mark_again", lambda self: replace(self, state=RecordState.RECORDED))
     life.delete()
     verdict = Verdict()
     oracles.after_delete(life, verdict)

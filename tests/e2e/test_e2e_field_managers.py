@@ -17,7 +17,7 @@ from test_e2e_operator_life import begun
 
 from freehold.api import names
 from freehold.cli.errors import CliError
-from freehold.cli.objects.applying import Verb, apply, targets
+from freehold.cli.objects.applying import ApplyEffect, apply, targets
 from freehold.cli.objects.manifests import ManifestDocument
 from freehold.kube.client import KubeClient
 from freehold.kube.config import load
@@ -31,10 +31,10 @@ FINALIZERS = {KIND: ibm_names.POWERVS_CLUSTER_FINALIZER, AWS_KIND: aws_names.AWS
 JOURNAL = names.JOURNAL_ANNOTATION
 
 
-def up(stage: Stage, manifest: Json, *, force: bool = False) -> Verb:
+def up(stage: Stage, manifest: Json, *, force: bool = False) -> ApplyEffect:
     """``freehold up`` without its wait, in this process."""
 
-    async def applied() -> Verb:
+    async def applied() -> ApplyEffect:
         async with KubeClient(load({**os.environ, "KUBECONFIG": stage.server.kubeconfig})) as client:
             wanted = await targets(client, [ManifestDocument(manifest, "the manifest")], stage.namespace)
             return (await apply(client, wanted, force=force))[0].verb
@@ -102,7 +102,7 @@ def test_another_applier_beside_up_costs_nothing(stage: Stage, meddler: Meddle) 
     manifest = powervs(stage)
     manifest["metadata"]["annotations"] = {**manifest["metadata"].get("annotations", {}), "team": "blue"}
     stage.cloud.slow(stage.name)
-    assert up(stage, manifest) is Verb.CREATED
+    assert up(stage, manifest) is ApplyEffect.CREATED
     with stage.operator():
         until(lambda: begun(stage.object()), "some resources")
         meddler(stage, manifest)
@@ -178,7 +178,7 @@ def test_what_an_earlier_version_wrote_is_divided_at_first_sight(stage: Stage, f
     before = stage.object()
     assert (EARLIER, "Update") in owners(stage, KIND)
     if first == "up":
-        assert up(stage, manifest) is Verb.CONFIGURED
+        assert up(stage, manifest) is ApplyEffect.CONFIGURED
     else:
         with stage.operator():
             until(lambda: (EARLIER, "Update") not in owners(stage, KIND), "it is divided")
@@ -215,5 +215,5 @@ def test_up_names_who_has_set_another_value_and_takes_it_over_when_asked(stage: 
         up(stage, manifest)
     told = "\n".join(refused.value.more)
     assert 'spec.vpc.name has another value: conflict with "argocd-controller"' in told and "--force-conflicts" in told
-    assert up(stage, manifest, force=True) is Verb.CONFIGURED
+    assert up(stage, manifest, force=True) is ApplyEffect.CONFIGURED
     assert stage.object()["spec"]["vpc"]["name"] == "another"

@@ -10,7 +10,7 @@ import requests
 from freehold.engine.clock import ManualClock
 from freehold.engine.port import Call, InlinePort
 from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Ref, Want
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from freehold.providers.ibm.tags import IbmTagger
@@ -67,7 +67,7 @@ class Account:
         self.port = RecordingPort()
         credentials = ApiKey(api_key or self.settings.api_key)
         self.session = IbmSession(credentials, Endpoints.from_base(BASE), SimMount(self.cloud))
-        self.client = ApiClient(self.session, self.port)
+        self.client = IbmClient(self.session, self.port)
         self.kinds = ibm_kinds(self.session, self.port)
         self.tagger = IbmTagger(self.client, self.kinds.carried)
 

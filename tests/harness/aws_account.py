@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.settings import Settings
@@ -31,14 +31,14 @@ class AwsAccount(Sim):
         self.port = RecordingPort()
         shared = identity == KEYS
         self.session = SharedClients(self.cloud, region) if shared else AwsSession(identity, region, mount=self.mount)
-        self.api = ApiClient(self.session, self.port)
+        self.api = AwsClient(self.session, self.port)
 
     def mount(self, client: Any) -> None:
         mount_client(client, self.cloud)
 
-    def session_of(self, identity: Identity, **more: Any) -> ApiClient:
+    def session_of(self, identity: Identity, **more: Any) -> AwsClient:
         """The same account as another identity."""
-        return ApiClient(AwsSession(identity, REGION, mount=self.mount, **more), self.port)
+        return AwsClient(AwsSession(identity, REGION, mount=self.mount, **more), self.port)
 
     def sent(self) -> list[str]:
         """What went through the port, as ``service.operation``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, GivenSubnet
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import REGION, VPC, ZONES, Spec, facts, rule
 
@@ -71,7 +71,7 @@ BASES: dict[str, Spec] = {
 """By what they have."""
 
 
-def facts_of(name: str) -> Facts:
+def facts_of(name: str) -> AWSClusterFacts:
     """Nothing of the object is made. ``name``: of the base."""
     ipv6 = name == "given VPC, IPv6"
     there = GivenNetwork({

@@ -58,7 +58,7 @@ class Stored:
     async def get(self, resource: Resource, key: Key) -> Json:
         self.asked.append((resource.kind, key))
         if resource.kind != "Secret" or key not in self.secrets:
-            raise kube.NotFound(f"no {resource} {key}")
+            raise kube.ObjectNotFound(f"no {resource} {key}")
         return copy.deepcopy(self.secrets[key])
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:

@@ -9,7 +9,7 @@ from freehold.engine.keyed_codec import BIRTH, UUID
 from freehold.engine.kinds import Kind
 from freehold.engine.resources import Birth, NodeKey, Observed, ParentResource, Part, Ref, Want
 from freehold.engine.tag_text import text
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold_sim.faults import Effect, Fault
 from harness.account import NONCE, Recognised
 from harness.aws_account import AwsAccount
@@ -26,7 +26,7 @@ def birth(nonce: str = NONCE, token: str = "token-1") -> Birth:  # noqa: S107 - 
 class Drivers:
     """One kind on an account."""
 
-    def __init__(self, account: AwsAccount, kind: Callable[[ApiClient], Kind]) -> None:
+    def __init__(self, account: AwsAccount, kind: Callable[[AwsClient], Kind]) -> None:
         self.account = account
         self.kind = kind(account.api)
         self.driver = self.kind.driver

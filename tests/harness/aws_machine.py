@@ -11,7 +11,7 @@ from freehold.api import names
 from freehold.controllers.controller import Result
 from freehold.engine import journal as journals
 from freehold.engine.errors import NotFound
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port
 from freehold.engine.resources import NodeKey
@@ -26,7 +26,7 @@ from freehold.providers.aws.machine.facts import (
     MachineFacts,
     MachineQuestions,
     MachineSubnet,
-    Selection,
+    ResourceSelection,
 )
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
@@ -89,7 +89,7 @@ def stored_cluster(*, entries: Mapping[NodeKey, Entry] | None = None, **spec: An
         **{NodeKey("security-group", role): ident for role, ident in GROUPS.items()},
     }
     tags = ("sigs.k8s.io/cluster-api-provider-aws/cluster/demo=owned",)
-    kept = {key: Entry(Phase.OWNED, ident, node_tags=tags) for key, ident in record.items()}
+    kept = {key: Entry(RecordState.OWNED, ident, node_tags=tags) for key, ident in record.items()}
     journal = Journal(OWNER, {**kept, **(entries or {})})
     annotations = {names.JOURNAL_ANNOTATION: journals.dumps(journal)}
     return {
@@ -135,7 +135,7 @@ def planned(
     if isinstance(spec, RefusedSpec):
         return spec
     recorded = read_recorded(spec.provider_id or "", record or {})
-    return decide(OwnerMachine.of(raw, owner), spec, view or view_of(), known or facts(), recorded)
+    return decide(OwnerMachine.read(raw, owner), spec, view or view_of(), known or facts(), recorded)
 
 
 class SaidFacts:
@@ -206,7 +206,7 @@ class _Secret:
 
 def on_record(ident: str = "i-0123456789abcdef0", **fields: Any) -> dict[NodeKey, Entry]:
     """The journal's entries of a machine whose instance is there."""
-    return {INSTANCE: Entry(Phase.OWNED, ident, **fields)}
+    return {INSTANCE: Entry(RecordState.OWNED, ident, **fields)}
 
 
 SIMULATED_IMAGE = "ami-0a0000000000000c1"
@@ -245,5 +245,5 @@ class MachineHarness(ReconcilerHarness[SimulatedAWS]):
         return super().pass_once()
 
 
-def group(ident: str) -> Selection:
-    return Selection(ident)
+def group(ident: str) -> ResourceSelection:
+    return ResourceSelection(ident)

@@ -33,11 +33,11 @@ def change(cluster: AwsHarness, **spec: Any) -> None:
 def approve(cluster: AwsHarness, *kinds: str) -> None:
     """All surplus of these kinds, or all of it."""
     record = journal.loads(cluster.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    ring, at = cluster.rings.ring.of(record.owner), cluster.clock.now()
+    ring, at = cluster.rings.ring.derive_keys(record.owner), cluster.clock.now()
     left = {row.get("id") for row in cluster.status()["resources"] if row["state"] == "Surplus"}
     chosen = [(key, each) for key, each in record.ours.items() if each.id in left and (not kinds or key.kind in kinds)]
     made = [Decision(Verdict.PRUNE, str(key), each.id, each.attempt, "ada", at) for key, each in chosen]
-    text = decisions.dumps(decisions.signed(each, ring) for each in made)
+    text = decisions.dumps(decisions.sign_decision(each, ring) for each in made)
     cluster.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 

@@ -40,7 +40,7 @@ class Stored:
 
     async def get(self, resource: Resource, key: Key) -> Json:
         if (resource.kind, key) not in self.objects:
-            raise kube.NotFound(f"no {resource} {key}")
+            raise kube.ObjectNotFound(f"no {resource} {key}")
         return copy.deepcopy(self.objects[resource.kind, key])
 
     def put(self, kind: str, name: str, spec: Json) -> None:

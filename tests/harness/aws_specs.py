@@ -9,8 +9,8 @@ from typing import Any
 
 from freehold.providers.aws.cluster import desired
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.aws.cluster.facts import Facts, Recorded
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Recorded
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.adapter import Desired, RefusedSpec, UndecidedSpec, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
@@ -19,7 +19,7 @@ Spec = dict[str, Any]
 
 REGION = "eu-central-1"
 ZONES = tuple(f"{REGION}{letter}" for letter in "abc")
-NAMES = DefaultNames("team", "prod")
+NAMES = AWSClusterNames("team", "prod")
 VPC = {"id": "vpc-0123456789abcdef0"}
 SUBNET = {"id": "subnet-0123456789abcdef0"}
 TIMES = {"intervalSeconds": 5, "timeoutSeconds": 4, "thresholdCount": 2, "unhealthyThresholdCount": 6}
@@ -35,8 +35,8 @@ SOURCES = {
 """What traffic comes from."""
 
 
-def facts(zones: tuple[str, ...] = ZONES, port: int = 6443, recorded: Recorded = Recorded()) -> Facts:  # noqa: B008
-    return Facts(Answer(zones), port, recorded)
+def facts(zones: tuple[str, ...] = ZONES, port: int = 6443, recorded: Recorded = Recorded()) -> AWSClusterFacts:  # noqa: B008
+    return AWSClusterFacts(Answer(zones), port, recorded)
 
 
 def cluster(spec: Spec) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def cluster(spec: Spec) -> dict[str, Any]:
 
 
 def decide(
-    names: DefaultNames, raw: dict[str, Any], known: Facts, *, storage: bool = False
+    names: AWSClusterNames, raw: dict[str, Any], known: AWSClusterFacts, *, storage: bool = False
 ) -> Decided | RefusedSpec | UndecidedSpec:
     """Parse and decide, as the adapter does."""
     spec = parse_or_refuse(AWSClusterSpec, raw)
@@ -58,13 +58,13 @@ def decide(
 
 
 def wanted(
-    names: DefaultNames, raw: dict[str, Any], known: Facts, *, account: str = "", storage: bool = False
+    names: AWSClusterNames, raw: dict[str, Any], known: AWSClusterFacts, *, account: str = "", storage: bool = False
 ) -> Desired:
     """Parse and make the graph, as the adapter does."""
     spec = parse_or_refuse(AWSClusterSpec, raw)
     if isinstance(spec, RefusedSpec):
         return spec
-    return desired.wanted(names, raw, spec, known, account=account, storage=storage)
+    return desired.build_desired(names, raw, spec, known, account=account, storage=storage)
 
 
 def rule(**fields: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context
 from freehold.tags.ledger_store import LedgerStore
 from freehold.tags.pass_hooks import AuditedChanges, PassHooks
-from freehold.tags.policy.references import Provider
+from freehold.tags.policy.references import ProviderObject
 from harness.stored_objects import MemoryObjects
 
 NAMESPACE, NAME = "metadata-controller", "tags"
@@ -54,8 +54,10 @@ class _Known:
     def knows_clouds(self) -> bool:
         return True
 
-    def providers(self) -> Sequence[Provider]:
-        return [Provider(PROVIDERS["AWSMetadata"].kind, each) for each in self._all(PROVIDERS["AWSMetadata"].kind)]
+    def providers(self) -> Sequence[ProviderObject]:
+        return [
+            ProviderObject(PROVIDERS["AWSMetadata"].kind, each) for each in self._all(PROVIDERS["AWSMetadata"].kind)
+        ]
 
     def clusters(self) -> Sequence[Json]:
         return ()

@@ -39,7 +39,7 @@ from freehold.tags.context import (
 from freehold.tags.controller import GRANTS
 from freehold.tags.ledger_store import NAME, LedgerStore
 from freehold.tags.policy.configuration import Configuration
-from freehold.tags.policy.references import Provider, Refused
+from freehold.tags.policy.references import ProviderObject, Refused
 from freehold.tags.policy.references import Reference as Referred
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.provider_reconcile import ProviderReconciler
@@ -178,11 +178,13 @@ class Lab:
         cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=port)
         self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
 
-    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
+    async def find_endpoints(
+        self, place: TagScope, subject: str
+    ) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         """TagAccounts."""
         if place.cloud is AWS:
-            return await self.aws.at(place, subject)
-        return await self.ibm_places.at(place, subject)
+            return await self.aws.find_endpoints(place, subject)
+        return await self.ibm_places.find_endpoints(place, subject)
 
     def with_ibm(self, settings: IbmSettings | None = None) -> Account:
         """A simulated IBM Cloud beside AWS, from now on."""
@@ -212,10 +214,10 @@ class Lab:
     def knows_clouds(self) -> bool:
         return self.clouds_known
 
-    def providers(self) -> Sequence[Provider] | None:
+    def providers(self) -> Sequence[ProviderObject] | None:
         if not self.providers_known:
             return None
-        return [Provider(kind, each) for kind in PROVIDERS for each in self._all(kind)]
+        return [ProviderObject(kind, each) for kind in PROVIDERS for each in self._all(kind)]
 
     def grants(self) -> Sequence[Json] | None:
         return self._all("MetadataGrant") if self.grants_known else None

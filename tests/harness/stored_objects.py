@@ -43,7 +43,7 @@ class MemoryObjects:
 
     async def get(self, resource: Resource, key: Key) -> Json:
         if (resource.kind, key) not in self.objects:
-            raise kube.NotFound(f"no {resource} {key}", code=404)
+            raise kube.ObjectNotFound(f"no {resource} {key}", code=404)
         return _copied(self.objects[resource.kind, key])
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:

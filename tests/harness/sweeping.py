@@ -13,7 +13,7 @@ from freehold.engine.collection import Collected, Site
 from freehold.engine.outcomes import Blocked, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
 from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.tagger import AwsTagger
@@ -42,7 +42,7 @@ class Sweeping:
         session = AwsSession(
             KEYS, REGION, mount=lambda client: mount_client(client, self.cloud), wall=self.clock.now
         )  # fmt: skip
-        client = ApiClient(session, InlinePort())
+        client = AwsClient(session, InlinePort())
         survey = AwsSurvey(client, AwsTagger(client, self.clock), asyncio.Semaphore(IN_FLIGHT))
         self._sweep = Sweep("demo", survey, self.clock)
         self.steps = 0

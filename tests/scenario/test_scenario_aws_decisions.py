@@ -46,9 +46,9 @@ def _record(harness: QuickHarness) -> Journal:
 def _decide(harness: QuickHarness, verdict: Verdict, keys: dict[NodeKey, str]) -> None:
     """Store a person's decision for each node, about the resource of this id."""
     record = _record(harness)
-    ring, at = harness.rings.ring.of(record.owner), harness.clock.now()
+    ring, at = harness.rings.ring.derive_keys(record.owner), harness.clock.now()
     made = [Decision(verdict, str(key), id_, record.entries[key].attempt, "ada", at) for key, id_ in keys.items()]
-    text = decisions.dumps(decisions.signed(each, ring) for each in made)
+    text = decisions.dumps(decisions.sign_decision(each, ring) for each in made)
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 

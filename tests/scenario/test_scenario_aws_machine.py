@@ -77,7 +77,7 @@ def test_an_instance_that_is_given_is_used_and_stays(settled: AwsHarness) -> Non
     ident = given_instance(settled)
     one = worker(settled, providerID=f"aws:///us-east-1a/{ident}")
     one.up()
-    assert journals.loads(_journal(one)).entries[INSTANCE].phase is journals.Phase.GIVEN
+    assert journals.loads(_journal(one)).entries[INSTANCE].state is journals.RecordState.GIVEN
     assert one.object.raw["spec"]["instanceID"] == ident
     assert "never terminated" in one.condition("FieldsServed")["message"]
     one.down()

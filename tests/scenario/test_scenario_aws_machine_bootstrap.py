@@ -34,7 +34,7 @@ class Secrets:
     async def get(self, resource: Any, key: Key) -> dict[str, Any]:
         assert resource == SECRETS
         if key.name not in self.stored:
-            raise kube.NotFound(f"there is no {key.name}", code=404)
+            raise kube.ObjectNotFound(f"there is no {key.name}", code=404)
         return {"data": {name: base64.b64encode(value).decode() for name, value in self.stored[key.name].items()}}
 
 

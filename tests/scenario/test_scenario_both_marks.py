@@ -9,7 +9,7 @@ import pytest
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 from freehold.engine import decisions
 from freehold.engine import journal as journals
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from harness.powervs import Harness, ReconcilerHarness
 from harness.resources import MARK, Row, existing, made_by_us, marks, only
 
@@ -53,8 +53,8 @@ def decide(harness: ReconcilerHarness[Any], node: str, verdict: decisions.Verdic
     key = next(key for key in journal.entries if str(key) == node)
     entry = journal.entries[key]
     made = decisions.Decision(verdict, node, entry.id, entry.attempt, "somebody@desk", harness.clock.now())
-    keys = harness.rings.ring.of(journal.owner)
-    text = decisions.dumps([decisions.signed(made, keys)])
+    keys = harness.rings.ring.derive_keys(journal.owner)
+    text = decisions.dumps([decisions.sign_decision(made, keys)])
     harness.object.patch({"metadata": {"annotations": {DECISIONS_ANNOTATION: text}}})
 
 
@@ -145,7 +145,7 @@ def test_a_mark_that_was_being_healed_when_the_delete_came_is_not_attached_by_it
 
     def is_healing() -> bool:
         key = next(key for key in journal_of(harness).entries if str(key) == node)
-        return journal_of(harness).entries[key].phase is Phase.RECORDED
+        return journal_of(harness).entries[key].state is RecordState.RECORDED
 
     harness.run(is_healing, limit=1500.0)
     harness.cloud.strangers.detach(vpc["crn"], *marks(only(harness, "vpc")))

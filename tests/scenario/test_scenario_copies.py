@@ -193,7 +193,7 @@ def test_a_lost_original_goes_on_under_its_name(cloud: str) -> None:
     assert "--take-over" in _message(copy, "IdentityCopied")
     found = copies.copy_of(resource_of(copy.served), copy.object.raw)
     original.object.gone = True  # its store is lost
-    again = CLOUDS[cloud][1](copies.continued(found), beside=original)  # type: ignore[call-arg]  # both harnesses take it
+    again = CLOUDS[cloud][1](copies.rebuild_original(found), beside=original)  # type: ignore[call-arg]  # both harnesses take it
     again.up()
     again.settle()
     assert (_owned(again), _writes(original)) == (mine, writes)

@@ -9,7 +9,7 @@ import pytest
 from freehold.api import names
 from freehold.engine import decisions, journal
 from freehold.engine.decisions import Decision, Verdict
-from freehold.engine.journal import Entry, Journal, Phase, StaleObject
+from freehold.engine.journal import Entry, Journal, RecordState, StaleObject
 from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import IGNITION, Harness, MemoryDocument, example
@@ -25,9 +25,9 @@ def record(harness: Harness) -> Journal:
 
 
 def decide(harness: Harness, verdict: Verdict, key: NodeKey, ident: str = "") -> None:
-    ring = harness.rings.ring.of(record(harness).owner)
+    ring = harness.rings.ring.derive_keys(record(harness).owner)
     made = Decision(verdict, str(key), ident, record(harness).entries[key].attempt, "ada", harness.clock.now())
-    text = decisions.dumps([decisions.signed(made, ring)])
+    text = decisions.dumps([decisions.sign_decision(made, ring)])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 
@@ -83,7 +83,7 @@ def test_one_decision_lets_one_create_through(monkeypatch: pytest.MonkeyPatch) -
         for row in existing(harness, "vpc"):
             harness.cloud.strangers.delete(row["id"])
         entry = record(harness).entries.get(VPC)
-        if entry and entry.phase is Phase.VACANT and entry.fails >= 2:
+        if entry and entry.state is RecordState.VACANT and entry.fails >= 2:
             break
         harness.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
     harness.for_a_while(600.0)
@@ -139,7 +139,7 @@ def test_what_another_owner_marked_on_a_shared_carrier_is_not_ours() -> None:
     key = next(key for key in journaled.entries if key.kind == "cos-bucket")
     instance = only(first, "instance", "demo-cos")
     request = {"name": "demo-bucket", "region": REGION, "instance": instance["id"], "instance_crn": instance["crn"]}
-    entry = Entry(Phase.INTENDED, request=request, opened=1.0, key=record(second).key)
+    entry = Entry(RecordState.INTENDED, request=request, opened=1.0, key=record(second).key)
     text = journal.dumps(record(second).put(key, entry))
     second.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
     decide(second, Verdict.MINE, key, journaled.entries[key].id)

@@ -319,7 +319,7 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
         harness.cloud.strangers.delete(id_)
     entry, ring = record(harness).entries[journals.NodeKey.parse(node)], harness.rings.ring
     decided = Decision(Verdict.NOT_MINE, node, "", entry.attempt, "ada", harness.clock.now())
-    text = decisions.dumps([decisions.signed(decided, ring.of(record(harness).owner))])
+    text = decisions.dumps([decisions.sign_decision(decided, ring.derive_keys(record(harness).owner))])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
     if deleted:
         harness.run(lambda: harness.object.gone)

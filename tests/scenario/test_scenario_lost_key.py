@@ -67,7 +67,7 @@ def _accept(harness: AnyHarness, shown: LostKeyList, document: RingDocument, wit
     out = lost_key.left_out(shown, list(without))
     lost_key.require_acceptable(shown, out)
     harness.rings.ring = document.accept_loss(
-        shown.lost, Acceptance(0.0, "ada", lost_key.accepted(shown, out))
+        shown.lost, Acceptance(0.0, "ada", lost_key.select_accepted_records(shown, out))
     ).build_ring()
     harness.start_process()
 
@@ -76,7 +76,7 @@ def _decide(harness: AnyHarness, node: str, ring: KeyRing, verdict: Verdict = Ve
     journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     entry = journal.entries[journals.NodeKey.parse(node)]
     made = Decision(verdict, node, entry.id, entry.attempt, "ada", harness.clock.now())
-    text = decisions.dumps([decisions.signed(made, ring.of(journal.owner))])
+    text = decisions.dumps([decisions.sign_decision(made, ring.derive_keys(journal.owner))])
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 
@@ -189,7 +189,7 @@ def test_the_list_tells_what_the_marks_do_not_show_and_what_has_gone() -> None:
         RecordStanding.UNREAD,
     ]
     out = lost_key.left_out(shown, ["default/demo/volcano"])
-    (accepted,) = lost_key.accepted(shown, out).values()
+    (accepted,) = lost_key.select_accepted_records(shown, out).values()
     assert {each.node for each in accepted} == {row.record.node for _, row in shown.rows} - found.keys() | {"vpc/main"}
     digest = shown.digest
     strangers.tag(model["id"], {"whose": "theirs"})

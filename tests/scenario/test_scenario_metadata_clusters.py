@@ -130,13 +130,13 @@ async def test_a_plan_needs_no_kind_of_clusters(absent: Resource, monkeypatch: p
 
     async def list_(resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
         if resource == missing:
-            raise kube.NotFound("the server could not find the requested resource", code=404)
+            raise kube.ObjectNotFound("the server could not find the requested resource", code=404)
         return await listed(resource, namespace, label_selector=label_selector)
 
     monkeypatch.setattr(lab.objects, "list", list_)
     assert [each.resource for each in (await _planned(lab)).resources] == [arn]
     missing = GRANTS
-    with pytest.raises(kube.NotFound):
+    with pytest.raises(kube.ObjectNotFound):
         await _planned(lab)
 
 

@@ -23,7 +23,7 @@ def _answers(lab: Lab, arn: str, code: str, text: str) -> None:
 
 
 async def _recorded(lab: Lab, arn: str) -> set[str]:
-    record = (await lab.means.record.load(lab.rings.ring, begun=True)).of(arn)
+    record = (await lab.means.record.load(lab.rings.ring, begun=True)).find_record(arn)
     assert isinstance(record, Mapping), "the record is lost"
     return set(record)
 

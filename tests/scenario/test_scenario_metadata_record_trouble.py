@@ -76,7 +76,7 @@ async def test_a_record_that_the_api_server_refuses_is_told_at_once(lab: Lab) ->
 
     def refuse(verb: str, name: str) -> None:
         if name.startswith(NAME):
-            raise kube.Invalid(f"ConfigMap {name} is immutable", code=422)
+            raise kube.InvalidRequest(f"ConfigMap {name} is immutable", code=422)
 
     lab.objects.before = refuse
     assert await lab.work() == RequeueAfter(SLOW_SECONDS, at_rest=True)
@@ -94,7 +94,7 @@ async def test_a24_a_removal_that_the_record_stops_is_told(lab: Lab) -> None:
 
     def refuse(verb: str, name: str) -> None:
         if name.startswith(NAME):
-            raise kube.Invalid(f"ConfigMap {name} is immutable", code=422)
+            raise kube.InvalidRequest(f"ConfigMap {name} is immutable", code=422)
 
     lab.objects.before = refuse
     await lab.remove("awstags")
@@ -148,7 +148,7 @@ def _as_stored_before(lab: Lab) -> None:
             said = json.loads(zlib.decompress(base64.b64decode(row["data"][TEXT])))
             old = json.dumps({**said, "knowledge": "All", "count": 2})
             row["data"][TEXT] = base64.b64encode(zlib.compress(old.encode())).decode()
-            keys = ring.of(Owner(RECORD_UUID, "ConfigMap", "", key.name))
+            keys = ring.derive_keys(Owner(RECORD_UUID, "ConfigMap", "", key.name))
             row["data"][SIGNATURE] = keys.signature(
                 ring.writing, "tag record", hashlib.sha256(row["data"][TEXT].encode()).hexdigest()
             )
@@ -156,7 +156,7 @@ def _as_stored_before(lab: Lab) -> None:
     lab.objects.objects["ConfigMap", Key(PLACE, NAME)] = {"metadata": head, "data": {TEXT: "{}", KEY: ring.writing}}
     metadata = lab.object("AWSMetadata", "awstags")["metadata"]
     owner = Owner(metadata["uid"], "AWSMetadata", NAMESPACE, "awstags")
-    signature = ring.of(owner).signature(ring.writing, "tags writer", f"{metadata['uid']} 2")
+    signature = ring.derive_keys(owner).signature(ring.writing, "tags writer", f"{metadata['uid']} 2")
     metadata["annotations"][names.TAGS_WRITER_ANNOTATION] = f"{metadata['uid']} {ring.writing} {signature} 2"
 
 

@@ -179,10 +179,10 @@ async def test_a24_the_object_waits_for_the_api_server(lab: Lab) -> None:
 
     def refuse(verb: str, name: str) -> None:
         if name.startswith("freehold-tags"):
-            raise kube.Unavailable("the API server is away")
+            raise kube.ServerUnavailable("the API server is away")
 
     lab.objects.before = refuse
-    with pytest.raises(kube.Unavailable):
+    with pytest.raises(kube.ServerUnavailable):
         await lab.remove("awstags")
     lab.objects.before = lambda verb, name: None
     assert _is_there(lab)

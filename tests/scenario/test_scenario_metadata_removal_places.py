@@ -167,7 +167,7 @@ async def test_a_bucket_of_an_earlier_record_is_placed_when_it_is_seen(lab: Lab)
     await _at_work(lab)
     record, ring = lab.means.record, lab.rings.ring
     known = await record.load(ring, begun=True)
-    entries, place = known.of(BUCKET), known.place(BUCKET)
+    entries, place = known.find_record(BUCKET), known.place(BUCKET)
     known = await record.save(known, {BUCKET: {}}, ring)
     await record.save(known, {BUCKET: entries}, ring)
     assert (await record.load(ring, begun=True)).place(BUCKET) == ""

@@ -33,12 +33,12 @@ def surplus(**spec: Any) -> tuple[Harness, list[NodeKey]]:
 
 def approve(harness: Harness, *keys: NodeKey) -> None:
     record = journal.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    ring, at = harness.rings.ring.of(record.owner), harness.clock.now()
+    ring, at = harness.rings.ring.derive_keys(record.owner), harness.clock.now()
     made = [
         Decision(Verdict.PRUNE, str(key), record.entries[key].id, record.entries[key].attempt, "ada", at)
         for key in keys
     ]
-    text = decisions.dumps(decisions.signed(each, ring) for each in made)
+    text = decisions.dumps(decisions.sign_decision(each, ring) for each in made)
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 

@@ -251,9 +251,9 @@ def test_records_without_a_key_are_named_and_left_alone(begin: Callable[[], Atta
 
 def decide(attack: Attack, owner: Owner, verdict: Verdict) -> None:
     """As `freehold resolve` stores what a person has decided."""
-    ring, at = attack.harness.rings.ring.of(owner), attack.harness.clock.now()
+    ring, at = attack.harness.rings.ring.derive_keys(owner), attack.harness.clock.now()
     made = [Decision(verdict, f"{each.kind}/x", each.ident, 1, "ada", at) for each in attack.theirs]
-    text = decisions.dumps([decisions.signed(each, ring) for each in made])
+    text = decisions.dumps([decisions.sign_decision(each, ring) for each in made])
     attack.harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
 

@@ -32,7 +32,7 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ApiRule:
     """A rule as CEL for the API server, and in Python for objects that no API server has checked.
 
     kubectl prints the message, and conditions contain it: with the wrong value in place of ``{it}``. ``holds`` is
@@ -58,7 +58,7 @@ class Rule:
         return {name: value for name, value in wire.items() if value}
 
 
-def build_validations(*rules: Rule) -> dict[str, Any]:
+def build_validations(*rules: ApiRule) -> dict[str, Any]:
     """Return the schema extension that holds these rules."""
     found = [rule.to_wire() for rule in rules if rule.cel]
     return {"x-kubernetes-validations": found} if found else {}
@@ -88,7 +88,7 @@ class ApiModel(BaseModel):
         regex_engine="python-re",
     )
 
-    RULES: ClassVar[tuple[Rule, ...]] = ()
+    RULES: ClassVar[tuple[ApiRule, ...]] = ()
     """Rules over several fields; ``structural`` writes their CEL into the CRD."""
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 from freehold.api.metadata_status import MetadataStatus
 from freehold.api.tag_sentences import SHORT_PERIOD, UNPARSABLE_DURATION
 
@@ -46,7 +46,7 @@ class CloudProviders(ApiModel):
     """References to the objects of each provider; the classifiers hold for all. Without one, nothing is done."""
 
     RULES = (
-        Rule(
+        ApiRule(
             # Field by field, because two objects have different types in CEL, where a reserved word has another name.
             "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref.name == self.awsmetadataref.name "
             "&& (has(self.awsref.__namespace__) ? self.awsref.__namespace__ : '') "
@@ -70,7 +70,7 @@ class CloudProviders(ApiModel):
         return getattr(self, f"{provider}ref", None) or getattr(self, f"{provider}metadataref", None)
 
 
-_NAMED = Rule(
+_NAMED = ApiRule(
     "!has(self.classifiers) || self.classifiers.all(key, size(key) >= 1)",
     "a classifier has no key: name the tag by which the resources are found",
     lambda spec: "" not in (spec.classifiers or {}),
@@ -91,12 +91,12 @@ class ControllerConfig(ApiModel):
     """Options of the controller."""
 
     RULES = (
-        Rule(
+        ApiRule(
             f"!has(self.syncevery) || self.syncevery.matches(r'{patterns.DURATION}')",
             UNPARSABLE_DURATION,
             field=".syncevery",
         ),
-        Rule(
+        ApiRule(
             f"!has(self.syncevery) || !self.syncevery.matches(r'{patterns.DURATION}')"
             " || duration(self.syncevery) >= duration('30s')",
             SHORT_PERIOD,
@@ -125,12 +125,12 @@ class CloudMetadataSpec(ApiModel):
 
     RULES = (
         _NAMED,
-        Rule(
+        ApiRule(
             "has(self.classifiers) || has(self.classifier)",
             "there is no classifier: name at least one tag by which the resources are found",
             _has_classifiers,
         ),
-        Rule(
+        ApiRule(
             "!has(self.classifiers) || !has(self.classifier) || self.classifiers == self.classifier.classifiers",
             "classifiers and classifier are two spellings of one field and differ; remove classifier",
             _are_classifiers_equal,

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from freehold.api import patterns
 from freehold.api import tag_sentences as sentences
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 
 Opcode = Annotated[str, Field(max_length=32)]
 Keys = Annotated[Items[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
@@ -49,7 +49,7 @@ class Operation(Protocol):
 
 
 _PROTECTED: Final = tuple(
-    Rule(
+    ApiRule(
         f"!has(self.{field}) || self.{field}.all(each, !{key}.matches(r'{patterns.PROTECTED_KEY}'))",
         sentences.PROTECTED_KEY,
         field=f".{field}",
@@ -58,12 +58,12 @@ _PROTECTED: Final = tuple(
 )
 
 
-def listed_rules(key: Callable[[str], str], value: Callable[[str], str], sentence: str) -> tuple[Rule, ...]:
+def listed_rules(key: Callable[[str], str], value: Callable[[str], str], sentence: str) -> tuple[ApiRule, ...]:
     """Say of ``tagkeys`` and ``exactTags`` what holds for ``resourcetags``: expressions about a key and a value."""
     exact = f"{key('each.key')} && (!has(each.value) || each.value == '' || {value('each.value')})"
     return (
-        Rule(f"!has(self.tagkeys) || self.tagkeys.all(each, {key('each')})", sentence, field=".tagkeys"),
-        Rule(f"!has(self.exactTags) || self.exactTags.all(each, {exact})", sentence, field=".exactTags"),
+        ApiRule(f"!has(self.tagkeys) || self.tagkeys.all(each, {key('each')})", sentence, field=".tagkeys"),
+        ApiRule(f"!has(self.exactTags) || self.exactTags.all(each, {exact})", sentence, field=".exactTags"),
     )
 
 
@@ -84,14 +84,14 @@ def _exact_once(operation: Operation) -> bool:
 
 
 _NAMED_ONCE: Final = (
-    Rule(
+    ApiRule(
         "!has(self.tagkeys) || !has(self.resourcetags) || "
         "self.tagkeys.all(each, !(each in self.resourcetags) || self.resourcetags[each] == '')",
         sentences.NAMED_TWICE,
         _any_value_once,
         field=".tagkeys",
     ),
-    Rule(
+    ApiRule(
         "!has(self.exactTags) || self.exactTags.all(one, "
         "self.exactTags.all(two, one.key != two.key || one.value == two.value)"
         " && (!has(self.tagkeys) || !(one.key in self.tagkeys))"
@@ -103,7 +103,7 @@ _NAMED_ONCE: Final = (
     ),
 )
 """Of two entries for one key one would be taken, and the other one left out without a word."""
-_KNOWN_OPCODE: Final = Rule(
+_KNOWN_OPCODE: Final = ApiRule(
     "self.opcode.lowerAscii() in ['add', 'update', 'delete']",
     sentences.UNKNOWN_OPCODE,
     field=".opcode",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from freehold.api.base import ApiModel, Broken, Rule
+from freehold.api.base import ApiModel, ApiRule, Broken
 
 LIST_LIMIT: Final = 250
 """Entries of a list that a rule reads: above the quotas of both clouds, within the API server's budget for rules
@@ -29,12 +29,12 @@ ADDRESS: Final = f"({_OCTET}[.]){{3}}{_OCTET}"
 RANGE: Final = f"{ADDRESS}/(3[0-2]|[12]?[0-9])"
 
 
-def schema_only(rule: Rule) -> Rule:
+def schema_only(rule: ApiRule) -> ApiRule:
     """Leave a rule to the API server: the reconciler knows more, or does not act on the field."""
     return replace(rule, find=None)
 
 
-def reconciler_only(rule: Rule) -> Rule:
+def reconciler_only(rule: ApiRule) -> ApiRule:
     """Leave a rule to the reconciler: it is beyond the API server's budget."""
     return replace(rule, cel="")
 
@@ -51,7 +51,7 @@ def value_at(value: Any, path: str) -> Any:
     return value
 
 
-def require(cel: str, message: str, holds: Callable[[Any], bool], field: str = "", *, of: str = "") -> Rule:
+def require(cel: str, message: str, holds: Callable[[Any], bool], field: str = "", *, of: str = "") -> ApiRule:
     """Make a rule of its CEL and the same in Python; a wrong value is shown in place of ``{it}``.
 
     ``field`` is where it is told.
@@ -61,7 +61,7 @@ def require(cel: str, message: str, holds: Callable[[Any], bool], field: str = "
     def find(value: Any) -> Iterable[Broken]:
         return () if holds(value) else (Broken(path, _show(value_at(value, field))),)
 
-    return Rule(cel, message, field=path, of=of, find=find)
+    return ApiRule(cel, message, field=path, of=of, find=find)
 
 
 def _show(value: Any) -> str:
@@ -81,7 +81,7 @@ class Format:
         return re.fullmatch(self.pattern, text) is not None and self.is_legal(text)
 
 
-def require_format(field: str, form: Format, *, unless: str = "") -> Rule:
+def require_format(field: str, form: Format, *, unless: str = "") -> ApiRule:
     """Make the rule that a text is empty or has a format; ``unless`` is a field that makes it idle."""
     idle = f"has(self.{unless}) || " if unless else ""
 
@@ -93,7 +93,7 @@ def require_format(field: str, form: Format, *, unless: str = "") -> Rule:
     return require(cel, form.message, holds, field)
 
 
-def require_formats(field: str, form: Format) -> Rule:
+def require_formats(field: str, form: Format) -> ApiRule:
     """Make the rule that every text of a list has a format."""
 
     def find(value: Any) -> Iterable[Broken]:
@@ -101,10 +101,10 @@ def require_formats(field: str, form: Format) -> Rule:
         return (Broken(f".{field}[{index}]", _show(text)) for index, text in texts if not form.fits(text))
 
     cel = f"!has(self.{field}) || self.{field}.all(c, c.matches('^({form.pattern})$'))"
-    return Rule(cel, form.message, field=f".{field}", find=find)
+    return ApiRule(cel, form.message, field=f".{field}", find=find)
 
 
-def require_unique(of: str, field: str, message: str) -> Rule:
+def require_unique(of: str, field: str, message: str) -> ApiRule:
     """Make the rule that no two items of the list ``of`` have the same ``field``."""
 
     def find(items: Any) -> Iterable[Broken]:
@@ -115,7 +115,7 @@ def require_unique(of: str, field: str, message: str) -> Rule:
                 yield Broken(f"[{index}].{field}", _show(value), message)
 
     cel = f"self.all(a, !has(a.{field}) || self.exists_one(b, has(b.{field}) && b.{field} == a.{field}))"
-    return Rule(cel, message, of=of, find=find)
+    return ApiRule(cel, message, of=of, find=find)
 
 
 def none_of(*fields: str) -> str:
@@ -138,7 +138,7 @@ def _steps(path: str) -> list[str]:
     return [".".join([root, *rest[: n + 1]]) for n in range(len(rest))]
 
 
-def require_kept(field: str, message: str) -> Rule:
+def require_kept(field: str, message: str) -> ApiRule:
     """Make the rule that a field has, or lacks, the value that it had."""
     same = f"(!has(self.{field}) || self.{field} == oldSelf.{field})"
-    return Rule(f"has(self.{field}) == has(oldSelf.{field}) && {same}", message, field=f".{field}")
+    return ApiRule(f"has(self.{field}) == has(oldSelf.{field}) && {same}", message, field=f".{field}")

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from freehold.api.base import ApiModel, Rule, build_validations
+from freehold.api.base import ApiModel, ApiRule, build_validations
 from freehold.api.patterns import TAG_CHARACTERS, TAG_KEY, TAG_VALUE, WORDS
 
 Schema = dict[str, Any]
@@ -219,4 +219,4 @@ def _convert_tag_pattern(target: Schema) -> None:
         found = f"self.find('{TAG_CHARACTERS}')"
         wrong = f"""({found} == '' ? " is not allowed: " : " has '" + {found} + "' in it: ")"""
         told = f"""\"'\" + self + \"'\" + {wrong} + \"{WORDS[pattern]}\""""
-        target |= build_validations(Rule(f"size(self) == 0 || self.matches('{pattern}')", WORDS[pattern], told=told))
+        target |= build_validations(ApiRule(f"size(self) == 0 || self.matches('{pattern}')", WORDS[pattern], told=told))

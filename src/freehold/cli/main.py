@@ -20,7 +20,7 @@ from freehold.cli.commands.key_commands import keys
 from freehold.cli.commands.tags_commands import tags
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.output import hints
-from freehold.cli.output.terminal import escaped, print_error, warn
+from freehold.cli.output.terminal import escape_text, print_error, warn
 
 DEBUG_VARIABLE = "FREEHOLD_DEBUG"
 
@@ -85,9 +85,9 @@ def run(arguments: Sequence[str]) -> int:
         warn(asked.format_message())
         return MISUSED
     except click.ClickException as misuse:
-        return _detailed(_misused(misuse), arguments)
+        return _adjust_exit_code(_report_misuse(misuse), arguments)
     except CliError as problem:
-        return _detailed(_failed(problem), arguments)
+        return _adjust_exit_code(_report_failure(problem), arguments)
     except (KeyboardInterrupt, click.Abort):
         warn("interrupted; nothing is lost: run the same command again to go on")
         return INTERRUPTED
@@ -95,23 +95,23 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on; Python must not complain
         return FAILED
     except Exception as problem:
-        return _unexpected(problem)
+        return _report_unexpected_error(problem)
     return 0
 
 
-def _detailed(code: int, arguments: Sequence[str]) -> int:
+def _adjust_exit_code(code: int, arguments: Sequence[str]) -> int:
     """Keep 2 for changes, and nothing else, with ``plan --detailed-exitcode``."""
     return FAILED if code == MISUSED and "--detailed-exitcode" in arguments else code
 
 
-def _misused(misuse: click.ClickException) -> int:
+def _report_misuse(misuse: click.ClickException) -> int:
     context = getattr(misuse, "ctx", None)
     where = f"; see {context.command_path} --help" if context is not None else ""
     warn(f"freehold: {misuse.format_message().rstrip('.')}{where}")
     return MISUSED
 
 
-def _failed(problem: CliError) -> int:
+def _report_failure(problem: CliError) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         sys.excepthook(type(problem), problem, problem.__traceback__)
     print_error(f"freehold: {problem.sentence}")
@@ -120,7 +120,7 @@ def _failed(problem: CliError) -> int:
     return problem.code
 
 
-def _unexpected(problem: Exception) -> int:
+def _report_unexpected_error(problem: Exception) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         sys.excepthook(type(problem), problem, problem.__traceback__)
     said = " ".join(str(problem).split())[:300]
@@ -128,10 +128,10 @@ def _unexpected(problem: Exception) -> int:
         warn(f"freehold: {said}")
         return FAILED
     if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        warn(f"freehold: {escaped(said)}; make room for it and run the command again: what was written is kept")
+        warn(f"freehold: {escape_text(said)}; make room for it and run the command again: what was written is kept")
         return FAILED
     warn(
-        f"freehold: a defect in Freehold: {type(problem).__name__}: {escaped(said)}; nothing is lost, "
+        f"freehold: a defect in Freehold: {type(problem).__name__}: {escape_text(said)}; nothing is lost, "
         f"the next command goes on; {DEBUG_VARIABLE}=1 shows where"
     )
     return FAILED

@@ -345,7 +345,7 @@ async def refuse_peers(client: ObjectReader) -> None:
 async def _refuse_peer_of(client: ObjectReader, crd: str) -> None:
     try:
         found = await client.get(CUSTOM_RESOURCE_DEFINITIONS, Key("", crd))
-    except kube.NotFound as error:
+    except kube.ObjectNotFound as error:
         raise kube.ConfigError(f"the API server does not serve {crd}: apply deploy/crds first") from error
     except kube.Forbidden as error:
         raise kube.ConfigError(

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import KubeError, NotFound
+from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import EVENTS, Json, Key
 
 _LOG = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ class EventRecorder:
                 await self._client.patch(EVENTS, Key(what.namespace, posted.name), patch)
                 posted.count += pending.times
                 return
-            except NotFound:
+            except ObjectNotFound:
                 pass  # the server forgets events after an hour: begin a new one
         created = await self._client.create(EVENTS, self._build_event(what, pending))
         self._memory.posted[what] = _PostedEvent(created["metadata"]["name"], pending.times)

@@ -21,7 +21,7 @@ from freehold.kube.resources import Key
 from freehold.providers.access.audit import Changes
 from freehold.tags.pass_hooks import Outcomes
 from freehold.tags.policy.batches import Batch
-from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.key_decision import LeaveReason
 from freehold.tags.policy.outcome import Outcome
 from freehold.tags.policy.status import NOT_APPLIED, left_of
 
@@ -98,7 +98,7 @@ class Metrics:
         self._age.labels(*key).set_function(lambda: time.monotonic() - ended)
         worked = [each for each in outcomes if isinstance(each, Outcome)]
         drifted = {repair.resource for each in worked for repair in each.repairs}
-        left = {resource for each in worked for resource in left_of(each, (*NOT_APPLIED, Reason.TRIMMED))}
+        left = {resource for each in worked for resource in left_of(each, (*NOT_APPLIED, LeaveReason.TRIMMED))}
         failed = sum(len(each.failed) for each in worked)
         numbers = (sum(each.selected for each in worked), len(drifted), failed, len(left))
         for state, number in zip(_STATES, numbers, strict=True):
@@ -124,7 +124,7 @@ class Metrics:
     def sending(self, subject: str, changes: Changes) -> None:
         """Do nothing: changes are counted when they are answered."""
 
-    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+    def note_answer(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
         self._batches.labels(batch.verb.value).observe(len(batch.targets))
         for resource, tags in changes.items():
             for before, after in tags.values() if resource not in errors else ():

@@ -62,7 +62,7 @@ class ApiObject:
         """Return the object as it is stored now; this pass goes on with what it has read."""
         try:
             found = await self._client.get(self._resource, self.key)
-        except kube.NotFound as error:
+        except kube.ObjectNotFound as error:
             raise StaleObject(f"{self.key} is gone") from error
         if found["metadata"]["uid"] != self.metadata["uid"]:
             raise StaleObject(f"{self.key} is another object")
@@ -82,5 +82,5 @@ class ApiObject:
             return await self._client.patch(self._resource, self.key, body, subresource=subresource)
         except kube.Conflict as error:
             raise StaleObject(f"{self.key} changed since it was read") from error
-        except kube.NotFound as error:
+        except kube.ObjectNotFound as error:
             raise StaleObject(f"{self.key} is gone") from error

@@ -51,7 +51,7 @@ class OtherStoredObjects:
         for resource in self._resources:
             try:
                 listing = await self._client.list(resource, self._namespace)
-            except kube.NotFound:  # the kind is not installed
+            except kube.ObjectNotFound:  # the kind is not installed
                 continue
             except kube.KubeError as problem:
                 raise Unavailable(f"whether another object needs it cannot be told: {problem}") from problem
@@ -81,7 +81,7 @@ def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring
     """Return whether the operator signed the row for this very object: a record can be copied from another one."""
     if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
         return False
-    return ring.of(journal.owner).are_signed(row.key, row.signature, target, row.tags)
+    return ring.derive_keys(journal.owner).are_signed(row.key, row.signature, target, row.tags)
 
 
 def find_owning_objects(
@@ -102,7 +102,7 @@ def find_owning_objects(
 def _is_signed(raw: Json, journal: Journal, key: NodeKey, entry: Entry, ring: KeyRing) -> bool:
     if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
         return False
-    keys = ring.of(journal.owner)
+    keys = ring.derive_keys(journal.owner)
     return keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
 

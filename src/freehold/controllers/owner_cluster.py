@@ -70,7 +70,7 @@ class OwnerClusterReader:
         resource = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
         try:
             found = await self._client.get(resource, Key(raw["metadata"].get("namespace", ""), name))
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return around
         except kube.KubeError as error:
             return replace(around, unread=str(error))
@@ -79,7 +79,7 @@ class OwnerClusterReader:
     async def _find_crds(self) -> gate.Presence:
         try:
             await self._client.get(CUSTOM_RESOURCE_DEFINITIONS, CLUSTER_CRD)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return gate.Presence.ABSENT
         except kube.KubeError:
             return gate.Presence.UNKNOWN
@@ -88,7 +88,7 @@ class OwnerClusterReader:
     async def _get_cluster(self, key: Key) -> gate.ClusterLookup:
         try:
             return gate.FoundCluster(await self._client.get(CLUSTERS, key))
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return gate.NoCluster(f"Cluster {key.name!r}")
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
@@ -97,7 +97,7 @@ class OwnerClusterReader:
         """Read a Machine, and the Cluster that it names (docs/reference/capi-contract.md C37)."""
         try:
             machine = await self._client.get(MACHINES, key)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return None, gate.NoCluster(f"Machine {key.name!r}")
         except kube.KubeError as error:
             return None, gate.UnreadableCluster(str(error))
@@ -117,7 +117,7 @@ class OwnerClusterReader:
         selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, served.link)}"
         try:
             found = await self._client.list(machines, raw["metadata"].get("namespace", ""), label_selector=selector)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return ()
         except kube.KubeError as error:
             return gate.UnreadableMachines(str(error))
@@ -126,7 +126,7 @@ class OwnerClusterReader:
     async def _find_referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
         try:
             clusters = await self._client.list(CLUSTERS, namespace)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return gate.NoCluster()
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))

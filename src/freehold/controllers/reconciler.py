@@ -54,7 +54,7 @@ from freehold.providers.objects.adapter import (
     WantedGraph,
 )
 from freehold.providers.objects.cloud_answers import NoAnswer
-from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.identity import ParentStanding
 from freehold.providers.objects.spec_problems import SpecProblem
 
 CONFLICT_SECONDS = 1.0
@@ -202,10 +202,10 @@ class Reconciler:
                 return await self._release_untouched(document)
             self._memory.forget(document.raw)  # another operator may serve it meanwhile
             return self._hold(document.raw, binding.reason, binding.message, parts=binding.parts)
-        return await self._identify(document, binding, decision, standing or Standing())
+        return await self._identify(document, binding, decision, standing or ParentStanding())
 
     async def _identify(
-        self, document: ObjectHandle, binding: Binding, decision: gate.Proceed | gate.Release, standing: Standing
+        self, document: ObjectHandle, binding: Binding, decision: gate.Proceed | gate.Release, standing: ParentStanding
     ) -> PassEnd:
         ring, proceed = self._rings.ring, decision if isinstance(decision, gate.Proceed) else None
         found = identity.identify(
@@ -430,7 +430,7 @@ class Reconciler:
             cloud.audit_decided(subject_of(document.raw), what, by, done=each.done, why=each.message)
             severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
             self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
-        text = decisions.dumps(decisions.answered(_load_decisions(document.raw), decided))
+        text = decisions.dumps(decisions.add_answers(_load_decisions(document.raw), decided))
         await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
     def _hold_for_error(self, document: ObjectHandle, error: CloudError) -> PassEnd:

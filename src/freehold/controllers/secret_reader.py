@@ -34,7 +34,7 @@ class NamespaceSecrets:
         where = f"Secret {self._namespace}/{name}"
         try:
             found = await self._reader.get(SECRETS, Key(self._namespace, name))
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             raise errors.NotFound(f"{where} does not exist", advice=f"Make it, with the entry {entry!r}") from None
         except kube.Forbidden:
             advice = f"Grant the operator 'get' on {SECRETS} in namespace {self._namespace}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from freehold.cli.objects import manifests
 from freehold.cli.objects.following import Followed
 from freehold.demo import checks
-from freehold.demo.world import Resource, World
+from freehold.demo.world import CloudResource, World
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Act(ABC):
         self.world = world
         self.documents = documents
         self.cluster = cluster
-        self.before: list[Resource] = []
+        self.before: list[CloudResource] = []
         self.followed: list[Followed] = []
 
     @abstractmethod
@@ -56,8 +56,8 @@ class Act(ABC):
         """Return what ``host``, the object's endpoint, leads to. Raises NotSo."""
 
     @abstractmethod
-    async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:
+    async def meddle(self, there: Sequence[CloudResource]) -> Sequence[Damage]:
         """Do damage behind our back, to ours among what is there."""
 
     async def check_untouched(self) -> str:
-        return checks.untouched(self.before, await self.world.resources())
+        return checks.check_untouched(self.before, await self.world.resources())

@@ -8,7 +8,7 @@ from typing import Any
 from freehold.cli.objects import manifests
 from freehold.demo import checks
 from freehold.demo.acts import Act, Damage, LostReply
-from freehold.demo.world import AWSWorld, Resource, others, ours
+from freehold.demo.world import AWSWorld, CloudResource, others, select_ours
 from freehold.providers.aws.api_names import CAPA_TAG_PREFIX
 
 _ANYWHERE = "0.0.0.0/0"
@@ -58,16 +58,16 @@ class AWSAct(Act):
         )
 
     async def endpoint(self, host: str) -> str:
-        balancer = _ours(await self.aws.resources(), "balancer")
+        balancer = _find_one_of_ours(await self.aws.resources(), "balancer")
         answer = await self.aws.call("elbv2.DescribeLoadBalancers", LoadBalancerArns=[balancer.address])
         [seen] = answer["LoadBalancers"]
         if seen["DNSName"] != host or seen["Scheme"] != "internet-facing":
             raise checks.NotSo(f"controlPlaneEndpoint is {host}, the {seen['Scheme']} one is {seen['DNSName']}")
         return "the endpoint is the internet-facing load balancer's DNS name"
 
-    async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:
+    async def meddle(self, there: Sequence[CloudResource]) -> Sequence[Damage]:
         """Take the way out of a private subnet and the owner tag off a subnet; copy our tags onto a stranger's VPC."""
-        vpc, subnet = _ours(there, "vpc"), _ours(there, "subnet")
+        vpc, subnet = _find_one_of_ours(there, "vpc"), _find_one_of_ours(there, "subnet")
         theirs = next(each for each in others(there) if each.kind == "vpc")
         table, gateway = await self._way_out(vpc)
         stripped = checks.owner_tags(self.cloud, subnet)
@@ -75,26 +75,26 @@ class AWSAct(Act):
         await self.aws.call("ec2.DeleteRoute", RouteTableId=table, DestinationCidrBlock=_ANYWHERE)
         await self.aws.untag(subnet.id, stripped)
 
-        async def routed() -> bool:
+        async def is_routed() -> bool:
             return (table, gateway) in await self._ways_out(vpc)
 
-        async def tagged() -> bool:
+        async def is_tagged() -> bool:
             return stripped <= next(each.tags for each in await self.aws.resources() if each.id == subnet.id)
 
         named = next(each.name for each in there if each.id == table)
         return (
-            Damage(f"the route of {named} to its NAT gateway is gone", routed),
-            Damage(f"the owner tag of subnet {subnet.name} is gone", tagged),
+            Damage(f"the route of {named} to its NAT gateway is gone", is_routed),
+            Damage(f"the owner tag of subnet {subnet.name} is gone", is_tagged),
             Damage(f"all tags of our VPC are on the stranger's VPC {theirs.id} too"),
         )
 
-    async def _way_out(self, vpc: Resource) -> tuple[str, str]:
+    async def _way_out(self, vpc: CloudResource) -> tuple[str, str]:
         ways = await self._ways_out(vpc)
         if not ways:
             raise checks.NotSo("no private subnet has a route to a NAT gateway")
         return ways[0]
 
-    async def _ways_out(self, vpc: Resource) -> list[tuple[str, str]]:
+    async def _ways_out(self, vpc: CloudResource) -> list[tuple[str, str]]:
         """Route tables with a default route to a NAT gateway, and that gateway."""
         tables = await self.aws.call("ec2.DescribeRouteTables", Filters=[{"Name": "vpc-id", "Values": [vpc.id]}])
         return [
@@ -105,8 +105,8 @@ class AWSAct(Act):
         ]
 
 
-def _ours(resources: Sequence[Resource], kind: str) -> Resource:
-    return next(each for each in ours(resources) if each.kind == kind)
+def _find_one_of_ours(resources: Sequence[CloudResource], kind: str) -> CloudResource:
+    return next(each for each in select_ours(resources) if each.kind == kind)
 
 
 def _tag_list(name: str, cluster: str) -> list[dict[str, str]]:

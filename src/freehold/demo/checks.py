@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.demo.world import Call, Resource, others, ours
+from freehold.demo.world import CloudResource, SentCall, others, select_ours
 from freehold.providers.aws.api_names import AWS_TAG_PREFIX, CAPA_TAG_PREFIX
 from freehold.providers.ibm.api_names import CLUSTER_UUID_TAG, OWNER_TAG
 
@@ -95,9 +95,9 @@ class NotSo(Exception):
     """A check that failed, in a sentence."""
 
 
-def created_once(cloud: CheckedCloud, resources: Sequence[Resource], calls: Sequence[Call]) -> str:
+def created_once(cloud: CheckedCloud, resources: Sequence[CloudResource], calls: Sequence[SentCall]) -> str:
     """As many effective creates as there are resources, of each kind: no duplicate, no orphan."""
-    there = Counter(each.kind for each in ours(resources) if not each.default)
+    there = Counter(each.kind for each in select_ours(resources) if not each.default)
     creates = cloud.creates
     made = Counter(creates[call.operation] for call in calls if call.effective and call.operation in creates)
     for kind in sorted(set(creates.values())):
@@ -109,10 +109,10 @@ def created_once(cloud: CheckedCloud, resources: Sequence[Resource], calls: Sequ
     return f"{made.total()} creates for {resources_made} resources, none twice"
 
 
-def marked(cloud: CheckedCloud, resources: Sequence[Resource]) -> str:
+def check_marks(cloud: CheckedCloud, resources: Sequence[CloudResource]) -> str:
     """Everything of ours that can have tags has all that prove it (docs/reference/requirements.md T7, W12)."""
     kinds = set(cloud.creates.values()) - cloud.carried
-    taggable = [each for each in ours(resources) if each.address and each.kind in kinds and not each.default]
+    taggable = [each for each in select_ours(resources) if each.address and each.kind in kinds and not each.default]
     for each in taggable:
         for mark in cloud.marks:
             if not _begin(each, mark):
@@ -121,16 +121,16 @@ def marked(cloud: CheckedCloud, resources: Sequence[Resource]) -> str:
     return f"each of them has its owner and uuid tags ({', '.join(sorted(owners))})"
 
 
-def owner_tags(cloud: CheckedCloud, resource: Resource) -> frozenset[str]:
+def owner_tags(cloud: CheckedCloud, resource: CloudResource) -> frozenset[str]:
     """Return the owner tag on a resource."""
     return _begin(resource, cloud.marks[0])
 
 
-def _begin(resource: Resource, mark: str) -> frozenset[str]:
+def _begin(resource: CloudResource, mark: str) -> frozenset[str]:
     return frozenset(tag for tag in resource.tags if tag.casefold().startswith(mark.casefold()))
 
 
-def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
+def check_untouched(before: Sequence[CloudResource], after: Sequence[CloudResource]) -> str:
     """Check that what strangers own is as it was: nothing gone, changed, tagged or untagged."""
     now = {(each.kind, each.id): each for each in others(after)}
     for each in others(before):
@@ -142,15 +142,15 @@ def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
     return f"{len(others(before))} resources of strangers as they were, byte for byte"
 
 
-def all_gone(resources: Sequence[Resource]) -> str:
+def all_gone(resources: Sequence[CloudResource]) -> str:
     """Nothing that was made with our credentials is left."""
-    left = ours(resources)
+    left = select_ours(resources)
     if left:
         raise NotSo("left behind: " + ", ".join(f"{each.kind} {each.name} ({each.state})" for each in left))
     return "nothing made with our credentials is left"
 
 
-def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
+def in_order(cloud: CheckedCloud, calls: Sequence[SentCall]) -> str:
     """Every delete came after the deletes of what was inside it or attached to it."""
     done = [(call.sequence, call.operation) for call in calls if call.effective]
     for first, then in cloud.delete_order:
@@ -164,7 +164,7 @@ def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
     return f"{len(deletes)} deletes, in dependency order"
 
 
-def only_looked_at(calls: Sequence[Call]) -> str:
+def only_looked_at(calls: Sequence[SentCall]) -> str:
     """Check that the operator asked the cloud how things are, and changed nothing."""
     writes = sorted({call.operation for call in calls if call.effective})
     if writes:

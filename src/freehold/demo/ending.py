@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.cli.output.terminal import shortened
+from freehold.cli.output.terminal import shorten_names
 from freehold.cli.output.view import Line
 from freehold.demo.checks import CheckedCloud, owner_tags
-from freehold.demo.world import Resource
+from freehold.demo.world import CloudResource
 
 Row = tuple[str, str, str, str, str]
 
 
-def closing_table(cloud: CheckedCloud, resources: Sequence[Resource], reported: Sequence[Line]) -> list[Row]:
+def closing_table(cloud: CheckedCloud, resources: Sequence[CloudResource], reported: Sequence[Line]) -> list[Row]:
     """One row for each resource. The operator's own words come first, where it had to decide about it."""
     return [
         (each.kind, each.name, each.by, each.state, _why(cloud, each, resources, reported))
@@ -21,13 +21,19 @@ def closing_table(cloud: CheckedCloud, resources: Sequence[Resource], reported: 
     ]
 
 
-def reported_as(resource: Resource, reported: Sequence[Line]) -> str:
+def reported_as(resource: CloudResource, reported: Sequence[Line]) -> str:
     """Return what the operator said about a resource that it left alone; empty if it said nothing."""
     told = [line for line in reported if line.state == "Kept" and _same(line, resource)]
-    return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.address)} ") if told else ""
+    return (
+        shorten_names(told[0].message or told[0].reason).removeprefix(f"{shorten_names(resource.address)} ")
+        if told
+        else ""
+    )
 
 
-def _why(cloud: CheckedCloud, resource: Resource, resources: Sequence[Resource], reported: Sequence[Line]) -> str:
+def _why(
+    cloud: CheckedCloud, resource: CloudResource, resources: Sequence[CloudResource], reported: Sequence[Line]
+) -> str:
     if told := reported_as(resource, reported):
         return told
     if owner_tags(cloud, resource):
@@ -38,7 +44,7 @@ def _why(cloud: CheckedCloud, resource: Resource, resources: Sequence[Resource],
     return "has no mark of ours; a name proves nothing"
 
 
-def _same(line: Line, resource: Resource) -> bool:
+def _same(line: Line, resource: CloudResource) -> bool:
     """Return whether a line is about the resource, which it may name by its cloud resource name, whole or short."""
-    named = {line.id, shortened(line.name)} - {""}
-    return bool(named & {resource.id, shortened(resource.address)})
+    named = {line.id, shorten_names(line.name)} - {""}
+    return bool(named & {resource.id, shorten_names(resource.address)})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.demo.world import AWSWorld, Resource, others
+from freehold.demo.world import AWSWorld, CloudResource, others
 
 GROUPS, SECRETS, BESIDE = 150, 50, 20
 """Security groups and secrets of the fleet, and security groups beside it, which lack the classifier."""
@@ -27,7 +27,7 @@ class Fleet:
     aws: AWSWorld
     classifier: Mapping[str, str]
     foreign: dict[str, frozenset[str]] = field(default_factory=dict)
-    beside: list[Resource] = field(default_factory=list)
+    beside: list[CloudResource] = field(default_factory=list)
 
     async def arrive(self) -> None:
         """Somebody's installer makes it, with tags of its own."""
@@ -41,7 +41,7 @@ class Fleet:
         ]
         await self._each([*groups, *secrets])
         new = [each for each in await self.aws.resources() if each.address not in there]
-        marks = _spelled(self.classifier)
+        marks = _join_tags(self.classifier)
         self.foreign = {each.address: each.tags for each in new if marks <= each.tags}
         groups_of_others = [each for each in others(new) if each.kind == "security-group" and not each.default]
         self.beside = [each for each in groups_of_others if not marks <= each.tags]
@@ -62,7 +62,7 @@ class Fleet:
         await self._each(untagged)
         for each in found:
             if each.id in more:
-                self.foreign[each.address] |= _spelled({"audited": "2026"})
+                self.foreign[each.address] |= _join_tags({"audited": "2026"})
         return (
             f"{changed} is prod on {len(drifted)} security groups",
             f"{stripped} is gone from {len(less)} security groups and {len(untagged)} secrets",
@@ -93,6 +93,6 @@ def _rows(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
-def _spelled(tags: Mapping[str, str]) -> frozenset[str]:
+def _join_tags(tags: Mapping[str, str]) -> frozenset[str]:
     """As a Resource has them."""
     return frozenset(map("=".join, tags.items()))

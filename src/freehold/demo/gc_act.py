@@ -11,8 +11,8 @@ from freehold.cli.objects.following import UntilReady, follow
 from freehold.controllers.plan.collection import CollectionPlan, Fate
 from freehold.demo import checks
 from freehold.demo.acts import Act
-from freehold.demo.stage import Serving, Stage
-from freehold.demo.world import AWSWorld, Resource, others, ours
+from freehold.demo.stage import ServedSession, Stage
+from freehold.demo.world import AWSWorld, CloudResource, others, select_ours
 from freehold.kube.resources import Key
 
 _PATIENCE = 120.0
@@ -56,17 +56,17 @@ class ForgottenServices:
         )
         self.made[whose] = [balancer, targets, group]
 
-    async def left(self, whose: str) -> list[str]:
+    async def list_remaining(self, whose: str) -> list[str]:
         """Return those that are still there."""
         there = {each.id for each in await self.aws.resources()}
         return [each for each in self.made[whose] if each in there]
 
 
-async def forgotten(stage: Stage, act: Act, aws: AWSWorld, serving: Serving) -> ForgottenServices:
+async def forget_services(stage: Stage, act: Act, aws: AWSWorld, serving: ServedSession) -> ForgottenServices:
     """Let three clusters forget a Service: ours, a stranger's with the marks of ours, and one that is opted out."""
     there, services = await aws.resources(), ForgottenServices(aws)
-    vpc, nodes = _ours(there, "vpc"), _ours(there, "security-group", "-lb")
-    await services.arrive("web", act.cluster.name, vpc.id, _ours(there, "subnet", "-private-").id, nodes.id)
+    vpc, nodes = _find_one_of_ours(there, "vpc"), _find_one_of_ours(there, "security-group", "-lb")
+    await services.arrive("web", act.cluster.name, vpc.id, _find_one_of_ours(there, "subnet", "-private-").id, nodes.id)
     theirs = next(each for each in others(there) if each.kind == "vpc" and not each.default)
     subnet = next(each for each in others(there) if each.kind == "subnet" and each.parent == theirs.id)
     await services.arrive("stranger", act.cluster.name, theirs.id, subnet.id)
@@ -77,14 +77,18 @@ async def forgotten(stage: Stage, act: Act, aws: AWSWorld, serving: Serving) -> 
 
     async def plan_names_them() -> bool:
         plans[:] = await _plans(act, serving)
-        return _fated(plans[0], Fate.DELETE) == set(services.made["web"])
+        return _select_ids_by_fate(plans[0], Fate.DELETE) == set(services.made["web"])
 
-    await stage.until(plan_names_them, _LOOK, _PATIENCE)
+    await stage.wait_until(plan_names_them, _LOOK, _PATIENCE)
     goes, stays = plans
-    if _fated(stays, Fate.DELETE) or _fated(stays, Fate.KEEP) != set(services.made[_KEPT]) or stays.collected:
+    if (
+        _select_ids_by_fate(stays, Fate.DELETE)
+        or _select_ids_by_fate(stays, Fate.KEEP) != set(services.made[_KEPT])
+        or stays.collected
+    ):
         raise checks.NotSo(f"freehold gc plan does not keep what {stays.title} has")
     shown = ", ".join(f"{row.noun} {row.name}" for row in goes.rows if row.fate is Fate.DELETE)
-    stage.checked(
+    stage.tell_checked_step(
         "a Service is forgotten, whose load balancer would hold the network: freehold gc plan names it",
         f"{goes.title}, in this order: {shown}",
         f"{stays.title}: nothing, it is opted out ({stays.reason})",
@@ -92,21 +96,23 @@ async def forgotten(stage: Stage, act: Act, aws: AWSWorld, serving: Serving) -> 
     return services
 
 
-async def collected(stage: Stage, services: ForgottenServices) -> None:
+async def check_collection(stage: Stage, services: ForgottenServices) -> None:
     """See in the cloud what went with its cluster, and what did not."""
-    if left := await services.left("web"):
+    if left := await services.list_remaining("web"):
         raise checks.NotSo(f"left behind by the forgotten Service: {', '.join(left)}")
     for whose in ("stranger", _KEPT):
-        if await services.left(whose) != services.made[whose]:
+        if await services.list_remaining(whose) != services.made[whose]:
             raise checks.NotSo(f"what the Service of the {whose} cluster made is gone")
-    stage.checked(
+    stage.tell_checked_step(
         "what the forgotten Service made has gone with its cluster, before the network",
         "its load balancer, target group and group are gone",
         "those of a stranger's cluster with the same tags are there, and those of the one that is opted out",
     )
 
 
-async def _opted_out(stage: Stage, act: Act, aws: AWSWorld, serving: Serving, services: ForgottenServices) -> None:
+async def _opted_out(
+    stage: Stage, act: Act, aws: AWSWorld, serving: ServedSession, services: ForgottenServices
+) -> None:
     """Apply a second cluster, in a network that is given, and let it forget a Service too."""
     region = str(act.cluster.obj["spec"]["region"])
     vpc = await aws.make("ec2.CreateVpc", CidrBlock="10.9.0.0/16")
@@ -127,7 +133,7 @@ async def _opted_out(stage: Stage, act: Act, aws: AWSWorld, serving: Serving, se
     await follow(serving.session, act.followed, stage.show, UntilReady(), patience=_PATIENCE)
 
 
-async def _plans(act: Act, serving: Serving) -> list[CollectionPlan]:
+async def _plans(act: Act, serving: ServedSession) -> list[CollectionPlan]:
     objects: list[Any] = [await serving.session.client.get(*each) for each in act.followed]
     found = await collections_of_server(serving.session.client, objects)
     if found is None:
@@ -135,9 +141,9 @@ async def _plans(act: Act, serving: Serving) -> list[CollectionPlan]:
     return found
 
 
-def _fated(plan: CollectionPlan, fate: Fate) -> set[str]:
+def _select_ids_by_fate(plan: CollectionPlan, fate: Fate) -> set[str]:
     return {row.id for row in plan.rows if row.fate is fate}
 
 
-def _ours(resources: list[Resource], kind: str, part: str = "") -> Resource:
-    return next(each for each in ours(resources) if each.kind == kind and part in each.name and not each.default)
+def _find_one_of_ours(resources: list[CloudResource], kind: str, part: str = "") -> CloudResource:
+    return next(each for each in select_ours(resources) if each.kind == kind and part in each.name and not each.default)

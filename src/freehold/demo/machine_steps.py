@@ -7,8 +7,8 @@ from freehold.cli.objects.following import Followed, UntilGone, follow
 from freehold.demo import checks, steps
 from freehold.demo.acts import Act, LostReply
 from freehold.demo.aws_act import AWSAct
-from freehold.demo.stage import Serving, Stage
-from freehold.demo.world import Resource, ours
+from freehold.demo.stage import ServedSession, Stage
+from freehold.demo.world import CloudResource, select_ours
 from freehold.kube.resources import Json
 
 _PATIENCE = 120.0
@@ -23,16 +23,16 @@ _LOST = LostReply(
 _OF_A_MACHINE = frozenset({"instance", "volume", "secret"})
 
 
-async def killed_in_run_instances(stage: Stage, act: Act, serving: Serving) -> None:
+async def killed_in_run_instances(stage: Stage, act: Act, serving: ServedSession) -> None:
     """Kill the operator when the reply to the create of the first machine is lost."""
     await act.world.lose_reply(_LOST.operation)
     await steps.kill_once_made(stage, act, serving, _LOST)
-    stage.checked("the next operator is killed too, in the middle of RunInstances", _LOST.told)
+    stage.tell_checked_step("the next operator is killed too, in the middle of RunInstances", _LOST.told)
 
 
-async def behind_the_balancer(stage: Stage, act: AWSAct, serving: Serving) -> None:
+async def behind_the_balancer(stage: Stage, act: AWSAct, serving: ServedSession) -> None:
     """Each machine has one instance; that of the control plane is a healthy target, and the worker is none."""
-    there = ours(await act.aws.resources())
+    there = select_ours(await act.aws.resources())
     machines = [await serving.session.client.get(*each) for each in _machines(act)]
     expected = {_instance(each): _is_control_plane(each) for each in machines}
     running = {each.id for each in there if each.kind == "instance" and each.state == "running"}
@@ -44,20 +44,20 @@ async def behind_the_balancer(stage: Stage, act: AWSAct, serving: Serving) -> No
     async def healthy() -> bool:
         return await act.aws.target_health(group.address) == wanted
 
-    await stage.until(healthy, _LOOK, _PATIENCE)
+    await stage.wait_until(healthy, _LOOK, _PATIENCE)
     roles = {True: "a healthy target of the load balancer", False: "no target of it"}
-    stage.checked(
+    stage.tell_checked_step(
         "each machine is one instance, and the control plane's is behind the load balancer",
         *(f"{each['metadata']['name']} is {_instance(each)}, {roles[_is_control_plane(each)]}" for each in machines),
     )
 
 
-async def worker_deleted(stage: Stage, act: AWSAct, serving: Serving) -> None:
+async def worker_deleted(stage: Stage, act: AWSAct, serving: ServedSession) -> None:
     """Delete one machine of a cluster that stays."""
     client = serving.session.client
     [worker] = [each for each in _machines(act) if not _is_control_plane(await client.get(*each))]
     before = await act.aws.resources()
-    mine = [each for each in ours(before) if each.kind in _OF_A_MACHINE and _is_of(each, worker)]
+    mine = [each for each in select_ours(before) if each.kind in _OF_A_MACHINE and _is_of(each, worker)]
     kinds = {each.kind for each in mine}
     if kinds != _OF_A_MACHINE:
         raise checks.NotSo(f"the worker has no more than {', '.join(sorted(kinds)) or 'nothing'}")
@@ -69,7 +69,7 @@ async def worker_deleted(stage: Stage, act: AWSAct, serving: Serving) -> None:
         raise checks.NotSo(f"left behind by the worker: {', '.join(left)}")
     if lost := [each.name for each in before if each.id not in after and each not in mine]:
         raise checks.NotSo(f"gone with the worker: {', '.join(lost)}")
-    stage.checked(
+    stage.tell_checked_step(
         f"{worker[1].name} is deleted: gone with its secret and volumes",
         f"gone: {', '.join(sorted(each.kind for each in mine))}; all else is there",
     )
@@ -87,6 +87,6 @@ def _is_control_plane(machine: Json) -> bool:
     return names.CONTROL_PLANE_LABEL in (machine["metadata"].get("labels") or {})
 
 
-def _is_of(resource: Resource, machine: Followed) -> bool:
+def _is_of(resource: CloudResource, machine: Followed) -> bool:
     """Return whether it has our mark, or, where it needs none because it goes with the instance, the machine's name."""
     return bool({f"freehold.dev/owner={machine[1]}", f"MachineName={machine[1]}"} & resource.tags)

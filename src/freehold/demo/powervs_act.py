@@ -8,7 +8,7 @@ from typing import Any
 from freehold.cli.objects import manifests
 from freehold.demo import checks
 from freehold.demo.acts import Act, Damage, LostReply
-from freehold.demo.world import IBMWorld, Resource, others, ours
+from freehold.demo.world import CloudResource, IBMWorld, others, select_ours
 
 
 class PowerVSAct(Act):
@@ -39,15 +39,15 @@ class PowerVSAct(Act):
         await self._ibm.make("vpc", region=region, name=f"{name}2-vpc")
 
     async def endpoint(self, host: str) -> str:
-        balancer = next(each for each in ours(await self._ibm.resources()) if each.kind == "load-balancer")
+        balancer = next(each for each in select_ours(await self._ibm.resources()) if each.kind == "load-balancer")
         seen = await self._ibm.look(f"/vpc/{self._region}/v1/load_balancers/{balancer.id}")
         if seen["hostname"] != host or not seen["is_public"]:
             raise checks.NotSo(f"controlPlaneEndpoint is {host}, the public load balancer is {seen['hostname']}")
         return "the endpoint is the public load balancer's hostname"
 
-    async def meddle(self, there: Sequence[Resource]) -> Sequence[Damage]:
+    async def meddle(self, there: Sequence[CloudResource]) -> Sequence[Damage]:
         """Remove a connection, strip a tag, and copy our tags onto a stranger's VPC."""
-        gateway, subnet, vpc = (_first(ours(there), kind) for kind in ("gateway", "subnet", "vpc"))
+        gateway, subnet, vpc = (_first(select_ours(there), kind) for kind in ("gateway", "subnet", "vpc"))
         theirs = next(each for each in others(there) if each.name == f"{self.cluster.name}-vpc2")
         removed = next(each for each in await self._connections(gateway.id) if each["network_type"] == "vpc")
         stripped = checks.owner_tags(self.cloud, subnet)
@@ -55,18 +55,18 @@ class PowerVSAct(Act):
         await self._ibm.delete(removed["id"])
         await self._ibm.detach(subnet.address, stripped)
 
-        async def connected() -> bool:
+        async def is_connected() -> bool:
             return any(
                 each["network_type"] == "vpc" and each["status"] == "attached" and each["id"] != removed["id"]
                 for each in await self._connections(gateway.id)
             )
 
-        async def tagged() -> bool:
+        async def is_tagged() -> bool:
             return stripped <= next(each.tags for each in await self._ibm.resources() if each.id == subnet.id)
 
         return (
-            Damage(f"the connection of the VPC is gone ({removed['name']})", connected),
-            Damage(f"the owner tag of subnet {subnet.name} is gone", tagged),
+            Damage(f"the connection of the VPC is gone ({removed['name']})", is_connected),
+            Damage(f"the owner tag of subnet {subnet.name} is gone", is_tagged),
             Damage(f"all tags of our VPC are on the stranger's VPC {theirs.name} too"),
         )
 
@@ -75,5 +75,5 @@ class PowerVSAct(Act):
         return list((await self._ibm.look(path))["connections"])
 
 
-def _first(resources: Sequence[Resource], kind: str) -> Resource:
+def _first(resources: Sequence[CloudResource], kind: str) -> CloudResource:
     return next(each for each in resources if each.kind == kind)

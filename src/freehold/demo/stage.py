@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, ServeOptions
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.cli.objects.following import ViewSnapshot
 from freehold.cli.output.progress import Display
@@ -22,7 +22,7 @@ DEEP_EVERY = 120
 
 
 @dataclass(frozen=True)
-class Serving:
+class ServedSession:
     """A server of its own process, and a session with it."""
 
     process: Server
@@ -39,14 +39,14 @@ class Stage:
     began: float = field(default_factory=time.monotonic)
     steps: int = 0
 
-    def checked(self, claim: str, *found: str) -> None:
+    def tell_checked_step(self, claim: str, *found: str) -> None:
         """Tell a step that was checked."""
         self.steps += 1
         tell(f"{claim}   ({duration(time.monotonic() - self.began)})", bullet="✓ ")
         for each in found:
             tell(each, bullet="    checked: ")
 
-    async def until(self, so: Callable[[], Awaitable[bool]], every: float, patience: float) -> None:
+    async def wait_until(self, so: Callable[[], Awaitable[bool]], every: float, patience: float) -> None:
         """Ask every so many seconds. Raises CliError where it is not so in time."""
         deadline = time.monotonic() + patience
         while not await so():
@@ -55,13 +55,13 @@ class Stage:
             await asyncio.sleep(every)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Serving]:
+    async def serving(self) -> AsyncIterator[ServedSession]:
         options = ("--deep-every", str(DEEP_EVERY))
         async with (
             server(self.state.path, self.base, options) as process,
-            opened(Access(self.state, ServeOptions())) as session,
+            open_session(Access(self.state, ServeOptions())) as session,
         ):
-            yield Serving(process, session)
+            yield ServedSession(process, session)
 
 
 class Glimpse:
@@ -85,7 +85,7 @@ class Glimpse:
         while not await self._found():  # noqa: ASYNC110 - a cloud has no events
             await asyncio.sleep(self._seconds)
 
-    def seen(self, picture: ViewSnapshot, now: float) -> bool:
+    def has_found(self, picture: ViewSnapshot, now: float) -> bool:
         """Return the verdict for ``follow``."""
         if self._task is None or not self._task.done():
             return False

@@ -12,8 +12,8 @@ from freehold.cli.output.view import ViewPhase, view
 from freehold.demo import checks
 from freehold.demo.acts import Act, LostReply
 from freehold.demo.ending import closing_table, reported_as
-from freehold.demo.stage import Glimpse, Serving, Stage
-from freehold.demo.world import others, ours
+from freehold.demo.stage import Glimpse, ServedSession, Stage
+from freehold.demo.world import others, select_ours
 
 _PATIENCE = 120.0
 _GLANCE = 0.03
@@ -28,10 +28,10 @@ async def strangers_arrive(stage: Stage, act: Act) -> None:
     if len(others(act.before)) != len(act.before) or len(named) < 3:
         raise checks.NotSo("the strangers are not alone in the cloud")
     shown = ", ".join(f"{each.kind} {each.name}" for each in named if "default" not in each.name)
-    stage.checked("strangers with tempting names are there before us", shown)
+    stage.tell_checked_step("strangers with tempting names are there before us", shown)
 
 
-async def killed_in_mid_create(stage: Stage, act: Act, serving: Serving) -> None:
+async def killed_in_mid_create(stage: Stage, act: Act, serving: ServedSession) -> None:
     """Apply; the reply to one create is lost, and at that moment the operator is killed."""
     await act.world.lose_reply(act.lost.operation)
     client = serving.session.client
@@ -39,45 +39,47 @@ async def killed_in_mid_create(stage: Stage, act: Act, serving: Serving) -> None
     await apply(client, wanted)
     for each in wanted:
         await client.get(each.resource, each.key)
-    stage.checked(f"the manifest is accepted as it is: {_counted(wanted)}")
+    stage.tell_checked_step(f"the manifest is accepted as it is: {_describe_targets(wanted)}")
     act.followed = [(each.resource, each.key) for each in wanted if each.ours]
     await kill_once_made(stage, act, serving, act.lost)
-    stage.checked("the operator is killed (kill -9) in mid-create", act.lost.told)
+    stage.tell_checked_step("the operator is killed (kill -9) in mid-create", act.lost.told)
 
 
-async def kill_once_made(stage: Stage, act: Act, serving: Serving, lost: LostReply) -> None:
+async def kill_once_made(stage: Stage, act: Act, serving: ServedSession, lost: LostReply) -> None:
     """Kill the operator when the cloud has what it was asked for and the reply is lost."""
 
-    async def made() -> bool:
-        return any(each.kind == lost.kind for each in ours(await act.world.resources()))
+    async def is_made() -> bool:
+        return any(each.kind == lost.kind for each in select_ours(await act.world.resources()))
 
-    async with Glimpse(made, _GLANCE) as created:
-        await follow(serving.session, act.followed, stage.show, created.seen, patience=_PATIENCE)
+    async with Glimpse(is_made, _GLANCE) as created:
+        await follow(serving.session, act.followed, stage.show, created.has_found, patience=_PATIENCE)
     code = await serving.process.kill()
     replies = [call.status for call in await act.world.calls() if call.operation == lost.operation]
     if code != -9 or 0 not in replies:
         raise checks.NotSo(f"the operator was not killed in mid-create (exit {code}, replies {replies})")
 
 
-def _counted(wanted: Sequence[Target]) -> str:
+def _describe_targets(wanted: Sequence[Target]) -> str:
     kinds = len({each.resource.kind for each in wanted})
     if len(wanted) == 1:
         return f"1 {wanted[0].resource.kind}"
     return f"{len(wanted)} objects of {kinds} kinds"
 
 
-async def ready(stage: Stage, act: Act, serving: Serving) -> None:
+async def ready(stage: Stage, act: Act, serving: ServedSession) -> None:
     """Check that the next process goes on where the killed one stopped."""
     await follow(serving.session, act.followed, stage.show, UntilReady(), patience=_PATIENCE)
     there = await act.world.resources()
     once = checks.created_once(act.cloud, there, await act.world.calls())
-    stage.checked("a new operator goes on, and the cluster is Ready", once, checks.marked(act.cloud, there))
+    stage.tell_checked_step(
+        "a new operator goes on, and the cluster is Ready", once, checks.check_marks(act.cloud, there)
+    )
     host = (await serving.session.client.get(*act.followed[0]))["spec"]["controlPlaneEndpoint"]["host"]
     claim = await act.endpoint(host)
-    stage.checked(f"{claim}: {host}", await act.check_untouched())
+    stage.tell_checked_step(f"{claim}: {host}", await act.check_untouched())
 
 
-async def healed(stage: Stage, act: Act, serving: Serving) -> None:
+async def damage_and_check_healing(stage: Stage, act: Act, serving: ServedSession) -> None:
     """Something is taken away behind our back, and our tags are copied onto what a stranger has."""
     since = await act.world.last_call()
     damages = await act.meddle(await act.world.resources())
@@ -86,23 +88,23 @@ async def healed(stage: Stage, act: Act, serving: Serving) -> None:
     hurts = [each.mended for each in damages if each.mended is not None]
     if any([await mended() for mended in hurts]):
         raise checks.NotSo("the damage was not done")
-    stage.checked("somebody meddles behind our back", *(each.told for each in damages))
+    stage.tell_checked_step("somebody meddles behind our back", *(each.told for each in damages))
 
     async def whole() -> bool:
         return all([await mended() for mended in hurts])
 
     async with Glimpse(whole, _LOOK) as mended:
-        await follow(serving.session, act.followed, stage.show, mended.seen, patience=_PATIENCE)
+        await follow(serving.session, act.followed, stage.show, mended.has_found, patience=_PATIENCE)
     await follow(serving.session, act.followed, stage.show, UntilReady(), patience=_PATIENCE)
     done = [call.operation for call in await act.world.calls(since) if call.effective]
-    stage.checked(
+    stage.tell_checked_step(
         f"it is seen and healed: {act.healed}",
         f"effective writes since then: {', '.join(sorted(set(done)))}",
         await act.check_untouched(),
     )
 
 
-async def served_together(stage: Stage, acts: Sequence[Act], resting: Act, since: int, serving: Serving) -> None:
+async def served_together(stage: Stage, acts: Sequence[Act], resting: Act, since: int, serving: ServedSession) -> None:
     """One process serves all of them; the one that was done before is looked at and left as it is."""
     for act in acts:
         for each in act.followed:
@@ -110,14 +112,14 @@ async def served_together(stage: Stage, acts: Sequence[Act], resting: Act, since
                 raise checks.NotSo(f"{each[0].kind} {each[1]} is not Ready beside the other")
     looked = checks.only_looked_at(await resting.world.calls(since))
     kinds = " and ".join(act.cluster.kind for act in acts)
-    stage.checked(
+    stage.tell_checked_step(
         f"one operator (process {serving.process.pid}) serves {kinds}: both are Ready",
         f"what it asked of {resting.title} meanwhile: {looked}",
         await resting.check_untouched(),
     )
 
 
-async def deleted(stage: Stage, acts: Sequence[Act], serving: Serving) -> ViewSnapshot:
+async def delete_objects(stage: Stage, acts: Sequence[Act], serving: ServedSession) -> ViewSnapshot:
     """Delete the objects, at once; everything owned goes."""
     since = [await act.world.last_call() for act in acts]
     followed = [each for act in acts for each in act.followed]
@@ -128,7 +130,7 @@ async def deleted(stage: Stage, acts: Sequence[Act], serving: Serving) -> ViewSn
     for act, before in zip(acts, since, strict=True):
         gone = checks.all_gone(await act.world.resources())
         found.append(f"{act.title}: {gone}; {checks.in_order(act.cloud, await act.world.calls(before))}")
-    stage.checked("all objects are deleted, and everything that they owned is gone", *found)
+    stage.tell_checked_step("all objects are deleted, and everything that they owned is gone", *found)
     return picture
 
 
@@ -146,8 +148,10 @@ async def what_stays(stage: Stage, acts: Sequence[Act], picture: ViewSnapshot) -
         found.append(f"{act.title}: the operator names the one that has copied tags")
         known = {each.id for each in act.before}
         found_there.append((act.title, closing_table(act.cloud, [each for each in left if each.id in known], reported)))
-    stage.checked("what is not owned stays", *found)
+    stage.tell_checked_step("what is not owned stays", *found)
     for title, rows in found_there:
         say(f"\nOn {title}, and why it stays:")
-        for line in tables.printed(tables.Rows(("KIND", "NAME", "MADE BY", "STATE", "WHY"), tuple(rows)), width() - 2):
+        for line in tables.format_table(
+            tables.Rows(("KIND", "NAME", "MADE BY", "STATE", "WHY"), tuple(rows)), width() - 2
+        ):
             say(f"  {line}")

@@ -97,12 +97,12 @@ async def _story(
         tags = TagsAct(base, manifests.read(_example(_TAGS)))
         with display() as show:
             stage = Stage(base, state, show, began)
-            picture = await _told(stage, powervs, aws, tags)
+            picture = await _tell_story(stage, powervs, aws, tags)
         await steps.what_stays(stage, (powervs, aws), picture)
     say(f"\n{stage.steps} steps, each checked, in {time.monotonic() - began:.0f} s")
 
 
-async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewSnapshot:
+async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewSnapshot:
     """Four operators in turn: three are killed in mid-create, the fourth one ends the story."""
     _begin(stage, powervs)
     await steps.strangers_arrive(stage, powervs)
@@ -110,7 +110,7 @@ async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewS
         await steps.killed_in_mid_create(stage, powervs, serving)
     async with stage.serving() as serving:
         await steps.ready(stage, powervs, serving)
-        await steps.healed(stage, powervs, serving)
+        await steps.damage_and_check_healing(stage, powervs, serving)
         _begin(stage, aws)
         await steps.strangers_arrive(stage, aws)
         await steps.killed_in_mid_create(stage, aws, serving)
@@ -119,20 +119,20 @@ async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewS
         await asyncio.gather(machine_steps.killed_in_run_instances(stage, aws, serving), tags.fleet.arrive())
     async with stage.serving() as serving:
         await steps.ready(stage, aws, serving)
-        await steps.healed(stage, aws, serving)
+        await steps.damage_and_check_healing(stage, aws, serving)
         await machine_steps.behind_the_balancer(stage, aws, serving)
         await machine_steps.worker_deleted(stage, aws, serving)
-        services = await gc_act.forgotten(stage, aws, aws.aws, serving)
+        services = await gc_act.forget_services(stage, aws, aws.aws, serving)
         say(f"\n{tags.title}")
         await tags_act.fleet_is_there(stage, tags, serving)
-        await tags_act.tagged(stage, tags, serving)
+        await tags_act.apply_proposal(stage, tags, serving)
         await tags_act.at_rest(stage, tags, serving)
-        await tags_act.meddled(stage, tags, serving)
+        await tags_act.meddle_with_tags(stage, tags, serving)
         say("\nAll of them, on one operator")
         await steps.served_together(stage, (powervs, aws), powervs, since, serving)
-        picture = await steps.deleted(stage, (powervs, aws), serving)
-        await gc_act.collected(stage, services)
-        await tags_act.repaired(stage, tags, serving)
+        picture = await steps.delete_objects(stage, (powervs, aws), serving)
+        await gc_act.check_collection(stage, services)
+        await tags_act.check_repair(stage, tags, serving)
         return picture
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from freehold.cli.commands.tags_audit import Change
 from freehold.demo.checks import NotSo
-from freehold.demo.world import Call, Resource
+from freehold.demo.world import CloudResource, SentCall
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,16 @@ class Spoiled:
 
 
 def differing(
-    resources: Iterable[Resource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
-) -> list[Resource]:
+    resources: Iterable[CloudResource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
+) -> list[CloudResource]:
     """Of the fleet, what has not exactly the tags of others and ours."""
     ours = frozenset(map("=".join, wanted.items()))
     return [each for each in resources if each.address in foreign and each.tags != foreign[each.address] | ours]
 
 
-def as_asked(resources: Sequence[Resource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]) -> str:
+def as_asked(
+    resources: Sequence[CloudResource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
+) -> str:
     """Each resource of the fleet has what is asked for, and all that others put on it, byte for byte."""
     there = {each.address for each in resources}
     if missing := sorted(set(foreign) - there):
@@ -41,8 +43,8 @@ def as_asked(resources: Sequence[Resource], foreign: Mapping[str, frozenset[str]
     return f"{len(foreign)} resources have {shown}; their {others} tags of others are as they were, byte for byte"
 
 
-def spoiled(
-    resources: Iterable[Resource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
+def find_spoiled_tags(
+    resources: Iterable[CloudResource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
 ) -> list[Spoiled]:
     """Which tags of ours are not as asked for."""
     found = []
@@ -57,7 +59,7 @@ def spoiled(
     return found
 
 
-def written(calls: Sequence[Call]) -> str:
+def check_writes(calls: Sequence[SentCall]) -> str:
     """How many calls it took; raises NotSo where anything but tags was written."""
     writes = Counter(call.operation.partition(".")[2] for call in calls if call.effective)
     if others := [name for name in writes if name not in ("CreateTags", "TagResources")]:
@@ -66,7 +68,7 @@ def written(calls: Sequence[Call]) -> str:
     return f"calls that write: {told or 'none'}"
 
 
-def audited(changes: Sequence[Change], expected: Sequence[Spoiled]) -> str:
+def check_repair_audit(changes: Sequence[Change], expected: Sequence[Spoiled]) -> str:
     """Each repair is in the audit log once, from what to what."""
     told = Counter((each.resource, each.key, each.before, each.after) for each in changes if each.outcome == "done")
     for each in expected:

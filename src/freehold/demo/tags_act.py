@@ -15,9 +15,9 @@ from freehold.cli.objects.applying import apply, targets
 from freehold.cli.output.terminal import tell
 from freehold.demo import checks, tag_checks
 from freehold.demo.fleet import BESIDE, GROUPS, SECRETS, Fleet
-from freehold.demo.stage import Serving, Stage
+from freehold.demo.stage import ServedSession, Stage
 from freehold.demo.tag_checks import Spoiled
-from freehold.demo.world import AWSWorld, Call
+from freehold.demo.world import AWSWorld, SentCall
 from freehold.kube.resources import Key
 from freehold.tags.context import CLOUD_METADATAS
 
@@ -51,10 +51,10 @@ class TagsAct:
     async def check(self) -> tuple[str, ...]:
         """Check the act. Raises NotSo."""
         there = await self.fleet.aws.resources()
-        beside = checks.untouched(self.fleet.beside, there)
+        beside = checks.check_untouched(self.fleet.beside, there)
         return tag_checks.as_asked(there, self.fleet.foreign, self.wanted), f"without the classifier: {beside}"
 
-    async def check_ready(self, serving: Serving, reason: str) -> str:
+    async def check_ready(self, serving: ServedSession, reason: str) -> str:
         """Check what the object says. Raises NotSo."""
         status = (await serving.session.client.get(CLOUD_METADATAS, self.key)).get("status") or {}
         found = {each: find_condition(status.get("conditions") or (), each) or {} for each in ("Ready", "Applied")}
@@ -65,91 +65,91 @@ class TagsAct:
         return f"it says {reason}: {first}" + (f"; {more[0]}; … {more[-1]}" if len(more) > 1 else "")
 
 
-async def fleet_is_there(stage: Stage, act: TagsAct, serving: Serving) -> None:
+async def fleet_is_there(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
     """Somebody's cluster, which the index of the cloud shows by now."""
     there = {each.address: each.kind for each in await act.fleet.aws.resources()}
     kinds = Counter(there[each] for each in act.fleet.foreign)
     if kinds != {"security-group": GROUPS, "secret": SECRETS} or len(act.fleet.beside) != BESIDE:
         raise checks.NotSo(f"the fleet is not whole: {dict(kinds)}")
-    stage.checked(
+    stage.tell_checked_step(
         f"{kinds.total()} resources of somebody's cluster are there, with tags of their own",
         f"{GROUPS} security groups and {SECRETS} secrets; {BESIDE} groups beside them have no classifier",
     )
     await asyncio.sleep(serving.session.clock.wall(_INDEX_SECONDS))
 
 
-async def tagged(stage: Stage, act: TagsAct, serving: Serving) -> None:
+async def apply_proposal(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
     """Apply the manifests as the proposal has them, and let a second pass follow."""
     client, since = serving.session.client, await act.fleet.aws.last_call()
     wanted = await targets(client, act.documents, "default")
     await apply(client, wanted, create_namespaces=True)
-    await stage.until(act.whole, _LOOK, _PATIENCE)
-    await stage.until(lambda: _says(act, serving, "Applied"), _LOOK, _PATIENCE)
+    await stage.wait_until(act.whole, _LOOK, _PATIENCE)
+    await stage.wait_until(lambda: _says(act, serving, "Applied"), _LOOK, _PATIENCE)
     calls = await _of_tags(act, since)
-    stage.checked(
+    stage.tell_checked_step(
         "the proposal's two manifests are applied as they are, and all is tagged",
         *await act.check(),
-        tag_checks.written(calls),
+        tag_checks.check_writes(calls),
         await act.check_ready(serving, "Applied"),
     )
 
 
-async def at_rest(stage: Stage, act: TagsAct, serving: Serving) -> None:
+async def at_rest(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
     """Another pass, asked for in the way of ``freehold tags apply``."""
     client, since = serving.session.client, await act.fleet.aws.last_call()
     before = await _number(serving, act)
     await client.patch(CLOUD_METADATAS, act.key, {"metadata": {"annotations": {TAGS_APPLIED_ANNOTATION: "the demo"}}})
-    await stage.until(lambda: _passes(serving, act, before + 1), _LOOK, _PATIENCE)
+    await stage.wait_until(lambda: _passes(serving, act, before + 1), _LOOK, _PATIENCE)
     looked = checks.only_looked_at(await act.fleet.aws.calls(since))
-    stage.checked("a second pass writes nothing", looked)
+    stage.tell_checked_step("a second pass writes nothing", looked)
 
 
-async def meddled(stage: Stage, act: TagsAct, serving: Serving) -> None:
+async def meddle_with_tags(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
     """Somebody's client changes and strips tags."""
     act.at = serving.session.clock.now()
     act.since = await act.fleet.aws.last_call()
     damages = await act.fleet.meddle(sorted(act.wanted, reverse=True))
-    act.spoiled = tag_checks.spoiled(await act.fleet.aws.resources(), act.fleet.foreign, act.wanted)
+    act.spoiled = tag_checks.find_spoiled_tags(await act.fleet.aws.resources(), act.fleet.foreign, act.wanted)
     if not act.spoiled:
         raise checks.NotSo("the damage was not done")
-    stage.checked("somebody's script changes and strips tags behind our back", *damages)
+    stage.tell_checked_step("somebody's script changes and strips tags behind our back", *damages)
 
 
-async def repaired(stage: Stage, act: TagsAct, serving: Serving) -> None:
+async def check_repair(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
     """Check that the next sync repairs it: nobody asks for it, and the index is the only hint."""
     tell("  the tags wait for their next sync, ten simulated minutes after the last one")
-    await stage.until(act.whole, _LOOK, _PATIENCE)
-    await stage.until(lambda: _says(act, serving, "Repaired"), _LOOK, _PATIENCE)
+    await stage.wait_until(act.whole, _LOOK, _PATIENCE)
+    await stage.wait_until(lambda: _says(act, serving, "Repaired"), _LOOK, _PATIENCE)
     calls = await _of_tags(act, act.since)
     rows = (row for log in logs_of(stage.state) for path in log for row in documents(path))
     told = [each for each in tags_audit.changes(rows) if each.time > act.at]
-    stage.checked(
+    stage.tell_checked_step(
         "at its next sync the controller has seen it, repaired it and told it",
         *await act.check(),
-        tag_checks.written(calls),
+        tag_checks.check_writes(calls),
         await act.check_ready(serving, "Repaired"),
-        tag_checks.audited(told, act.spoiled),
+        tag_checks.check_repair_audit(told, act.spoiled),
     )
 
 
-async def _of_tags(act: TagsAct, since: int) -> list[Call]:
+async def _of_tags(act: TagsAct, since: int) -> list[SentCall]:
     """Return the calls about tags. Clusters beside them only take tags off resources that were given to them."""
     calls = await act.fleet.aws.calls(since)
     return [each for each in calls if "Tag" in each.operation and each.operation != "ec2.DeleteTags"]
 
 
-async def _says(act: TagsAct, serving: Serving, reason: str) -> bool:
+async def _says(act: TagsAct, serving: ServedSession, reason: str) -> bool:
     try:
         return bool(await act.check_ready(serving, reason))
     except checks.NotSo:
         return False
 
 
-async def _number(serving: Serving, act: TagsAct) -> int:
+async def _number(serving: ServedSession, act: TagsAct) -> int:
     """Of its last pass that is over; 0 before the first one."""
     found = (await tags_server.outcomes(serving.session)).get("objects", {}).get(str(act.key), {})
     return int(found.get("pass", 0))
 
 
-async def _passes(serving: Serving, act: TagsAct, number: int) -> bool:
+async def _passes(serving: ServedSession, act: TagsAct, number: int) -> bool:
     return await _number(serving, act) >= number

@@ -14,7 +14,7 @@ _GONE = frozenset({"removed", "deleted"})
 
 
 @dataclass(frozen=True)
-class Resource:
+class CloudResource:
     """One resource, without any lag. ``by`` is ``api`` (made with our credentials) or ``stranger``.
 
     ``default``: it came unasked, with its VPC. ``digest`` differs when anything differs that the cloud keeps of it.
@@ -35,7 +35,7 @@ class Resource:
 
 
 @dataclass(frozen=True)
-class Call:
+class SentCall:
     """One request that the cloud was sent with our credentials; ``status`` 0: no answer reached the sender."""
 
     sequence: int
@@ -58,16 +58,16 @@ class World:
         self._base = base
         self._cloud = cloud
 
-    async def resources(self) -> list[Resource]:
+    async def resources(self) -> list[CloudResource]:
         """Everything that is there, oldest first."""
         rows = (await self._ask("resources"))["resources"]
         return [_resource(row) for row in rows if row["state"] not in _GONE]
 
-    async def calls(self, since: int = 0) -> list[Call]:
+    async def calls(self, since: int = 0) -> list[SentCall]:
         """Return the calls after that of number ``since``, oldest first."""
         rows = (await self._ask("calls", since=since))["calls"]
         return [
-            Call(row["sequence"], row["time"], row["operation"], row["path"], row["status"], row["mutating"])
+            SentCall(row["sequence"], row["time"], row["operation"], row["path"], row["status"], row["mutating"])
             for row in rows
         ]
 
@@ -140,9 +140,9 @@ class AWSWorld(World):
         await self._strange("untag", id=ident, keys=sorted(each.split("=", 1)[0] for each in tags))
 
 
-def _resource(row: dict[str, Any]) -> Resource:
+def _resource(row: dict[str, Any]) -> CloudResource:
     tags = row["tags"]
-    return Resource(
+    return CloudResource(
         row["kind"], row["name"] or row["id"], row["id"], row["arn" if "arn" in row else "crn"], row["state"],
         row["created_by"], row["parent"],
         frozenset(map("=".join, tags.items()) if isinstance(tags, dict) else tags),
@@ -150,11 +150,11 @@ def _resource(row: dict[str, Any]) -> Resource:
     )  # fmt: skip
 
 
-def ours(resources: Sequence[Resource]) -> list[Resource]:
+def select_ours(resources: Sequence[CloudResource]) -> list[CloudResource]:
     """Return what was created with our credentials."""
     return [each for each in resources if each.by == "api"]
 
 
-def others(resources: Sequence[Resource]) -> list[Resource]:
+def others(resources: Sequence[CloudResource]) -> list[CloudResource]:
     """Return what strangers created."""
     return [each for each in resources if each.by != "api"]

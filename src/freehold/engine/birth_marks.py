@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from freehold.engine.context import PassContext
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.keys import ObjectKeys
 from freehold.engine.kinds import Dedupe, Tagging
 from freehold.engine.resources import NodeKey, NonceSet, Observed, Want
@@ -40,8 +40,8 @@ def any_nonce(ctx: PassContext, kind: str) -> NonceSet:
     for key in {*ctx.journal.entries, *ctx.graph.nodes}:
         if key.kind == kind:
             listed |= nonces(ctx, key)
-            spent |= _spent(ctx, key)
-    return _AnyNonce(ctx.keys, kind, listed - spent, frozenset(spent))
+            spent |= _find_spent_nonces(ctx, key)
+    return _UnspentNonces(ctx.keys, kind, listed - spent, frozenset(spent))
 
 
 def sought(ctx: PassContext, key: NodeKey) -> NonceSet:
@@ -69,7 +69,7 @@ def has_nonce(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     return any(word in known for word in possible_nonces(ctx, key, observed))
 
 
-def _spent(ctx: PassContext, key: NodeKey) -> set[str]:
+def _find_spent_nonces(ctx: PassContext, key: NodeKey) -> set[str]:
     """Return the nonces of attempts whose outcome is on record."""
     entry = ctx.journal.get(key)
     known = bool(entry and entry.id and ctx.is_signed(key))  # a forged id spends nothing
@@ -85,9 +85,9 @@ def without_resource(ctx: PassContext, key: NodeKey, vacant: Entry) -> Entry:
     What is made only once, and went without our request, is not made again.
     """
     entry = ctx.journal.entries[key]
-    if ctx.kind(key).creation.never_recreate and entry.phase is not Phase.REUSED and not entry.deleting:
+    if ctx.kind(key).creation.never_recreate and entry.state is not RecordState.REUSED and not entry.deleting:
         vacant = replace(vacant, gone=entry.id)
-    forged = entry.phase.ours and not ctx.is_signed(key) and ctx.kind(key).dedupe is Dedupe.NONCE
+    forged = entry.state.ours and not ctx.is_signed(key) and ctx.kind(key).dedupe is Dedupe.NONCE
     return replace(vacant, attempt=entry.attempt) if forged else vacant
 
 
@@ -103,7 +103,7 @@ def matches_own_create(ctx: PassContext, key: NodeKey, observed: Observed) -> bo
 def not_from_intent(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
     """Say why the open intent cannot have made it, for a person; empty when it can."""
     entry = ctx.journal.get(key)
-    if entry is None or entry.phase is not Phase.INTENDED:
+    if entry is None or entry.state is not RecordState.INTENDED:
         return ""
     # The look before a create shows what is old, so what the create answered with is not, whatever our clock says.
     old = observed.created_at is not None and observed.created_at < entry.opened - CLOCK_SKEW
@@ -128,7 +128,7 @@ def has_unspent_birth_mark(ctx: PassContext, key: NodeKey, observed: Observed) -
     words = possible_nonces(ctx, key, observed) if ctx.kind(key).tagging is Tagging.ON_CREATE else ()
     if (key.kind, observed.id) in {(known.kind, entry.id) for known, entry in ctx.journal.entries.items()}:
         return False
-    spent = _spent(ctx, key)
+    spent = _find_spent_nonces(ctx, key)
     return any(ctx.keys.recognises(key.kind, word) and word not in spent for word in words)
 
 
@@ -164,7 +164,7 @@ def _is_of(ctx: PassContext, marked: NodeKey, key: NodeKey) -> bool:
 
 
 @dataclass(frozen=True)
-class _AnyNonce:
+class _UnspentNonces:
     """The nonces of one kind: ``listed`` ones, and every other of this object's that is not ``spent``."""
 
     keys: ObjectKeys

@@ -18,11 +18,11 @@ def is_had(key: NodeKey, journal: Journal, registry: Registry) -> bool:
     """Return whether a consumer of it is on record, so that it may be away."""
     consumer = registry[key.kind].creation.consumer if key.kind in registry else ""
     return any(
-        other.kind == consumer and (entry.phase.ours or bool(entry.gone)) for other, entry in journal.entries.items()
+        other.kind == consumer and (entry.state.ours or bool(entry.gone)) for other, entry in journal.entries.items()
     )
 
 
 def leave_out(graph: Graph, journal: Journal, registry: Registry) -> Graph:
     """Return the graph without what is done and not there."""
     away = {key for key in graph.nodes if key not in journal.ours and is_had(key, journal, registry)}
-    return graph.without(away) if away else graph
+    return graph.leave_out(away) if away else graph

@@ -8,7 +8,7 @@ from freehold.engine.collection import NOTHING_COLLECTED, Collected
 from freehold.engine.decisions import Conclusion, Decision
 from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps, PassResult
-from freehold.engine.journal import Entry, Journal, Phase, Store
+from freehold.engine.journal import Entry, Journal, RecordState, Store
 from freehold.engine.keys import ObjectKeys
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
@@ -61,7 +61,7 @@ class PassContext:
 
     def __post_init__(self) -> None:
         self.saved = self.journal
-        self.keys: ObjectKeys = self.deps.ring.of(self.owner)
+        self.keys: ObjectKeys = self.deps.ring.derive_keys(self.owner)
         self.collected = self.deps.collection is None
 
     @property
@@ -148,7 +148,7 @@ class PassContext:
     def signing_key(self, key: NodeKey) -> str:
         """Return the digest of the key that this entry's seal and signature are made with, or will be."""
         entry = self.journal.get(key)
-        named = entry.key if entry and entry.phase.ours else self.keys.writing
+        named = entry.key if entry and entry.state.ours else self.keys.writing
         return named if named in self.keys.readable else self.keys.writing
 
     def sign(self, key: NodeKey, ident: str, incarnation: str = "") -> str:
@@ -158,7 +158,7 @@ class PassContext:
     def is_signed(self, key: NodeKey) -> bool:
         """Return whether the operator itself recorded this id as ours; else only marks can prove it."""
         entry = self.journal.get(key)
-        if entry is None or not entry.phase.ours:
+        if entry is None or not entry.state.ours:
             return False
         return self.keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
@@ -211,15 +211,15 @@ class PassContext:
         self.node(key).absent_since = None
         entry = self.journal.get(key)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
-            if entry.phase is Phase.OWNED:
-                entry = replace(entry, phase=Phase.RECORDED)
+            if entry.state is RecordState.OWNED:
+                entry = replace(entry, state=RecordState.RECORDED)
             moved = replace(entry, target=observed.target, carried=observed.carried, read_back=False)
             self.journal = self.journal.put(key, moved)
             self.node(key).mark_memory.attached = None
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
-        if entry is None or not entry.phase.ours:
+        if entry is None or not entry.state.ours:
             return Category.UNMANAGED
         shared = self.graph.nodes[key].shared if key in self.graph.nodes else entry.shared
         return Category.SHARED if shared else Category.MANAGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freehold.engine import wanted_tags
 from freehold.engine.context import PassContext
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Dedupe, Tagging
 from freehold.engine.resources import Birth, NodeKey
 
@@ -12,7 +12,7 @@ from freehold.engine.resources import Birth, NodeKey
 def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
     """Return what the create of this attempt carries."""
     entry = ctx.journal.get(key)
-    digest = ctx.signing_key(key) if entry and entry.phase is Phase.INTENDED else ctx.keys.writing
+    digest = ctx.signing_key(key) if entry and entry.state is RecordState.INTENDED else ctx.keys.writing
     nonce = ctx.keys.nonce(digest, key, attempt)
     marks: frozenset[str] = frozenset()
     if ctx.kind(key).tagging is Tagging.ON_CREATE:

@@ -15,7 +15,7 @@ from typing import Any
 
 from freehold.engine.keys import ObjectKeys, is_same
 from freehold.engine.resources import NodeKey
-from freehold.engine.value_texts import parsed
+from freehold.engine.value_texts import parse_json
 
 LIFE = 86_400.0
 """Seconds of domain time for which a decision may be acted on: a stored copy of it must not decide for ever."""
@@ -73,7 +73,7 @@ class DamagedDecisions(Exception):
     """The stored decisions cannot be read: none of them counts."""
 
 
-def signed(decision: Decision, keys: ObjectKeys) -> Decision:
+def sign_decision(decision: Decision, keys: ObjectKeys) -> Decision:
     """Return the decision with a signature of the writing key."""
     keyed = replace(decision, key=keys.writing)
     return replace(keyed, signature=_signature(keyed, keys))
@@ -95,7 +95,7 @@ def dumps(decisions: Iterable[Decision]) -> str:
 def loads(text: str) -> tuple[Decision, ...]:
     """Parse the decisions of an object. Raises DamagedDecisions."""
     try:
-        return tuple(_decision(row) for row in parsed(text))
+        return tuple(_decision(row) for row in parse_json(text))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise DamagedDecisions(f"the decisions cannot be read ({type(error).__name__})") from error
 
@@ -112,7 +112,7 @@ def pending(decisions: Collection[Decision]) -> tuple[Decision, ...]:
     return tuple(each for each in decisions if not each.answer)
 
 
-def answered(decisions: Iterable[Decision], conclusions: Iterable[Conclusion]) -> tuple[Decision, ...]:
+def add_answers(decisions: Iterable[Decision], conclusions: Iterable[Conclusion]) -> tuple[Decision, ...]:
     """Return the decisions with the answers of one pass."""
     answers = {each.decision: f"{DONE if each.done else REFUSED}: {each.message}" for each in conclusions}
     return tuple(replace(each, answer=answers[each], signature="") if each in answers else each for each in decisions)

@@ -40,11 +40,11 @@ def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Regi
 
     If the recorded edges form a cycle (users can edit them), the order by kind is used.
     """
-    free = frozenset(keys) - needed(keys, entries, registry)
-    return free or frozenset(keys) - needed(keys, {}, registry)
+    free = frozenset(keys) - find_needed_keys(keys, entries, registry)
+    return free or frozenset(keys) - find_needed_keys(keys, {}, registry)
 
 
-def needed(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+def find_needed_keys(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
     """Return those of ``keys`` that another one of them depends on, directly or not."""
     return {other for key in keys for other in requirements(key, keys, entries, registry) if other != key}
 

@@ -130,7 +130,7 @@ class Listing(Protocol):
         """Name the list that shows a resource: a region, or nothing where the account has one list. No I/O."""
         ...
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         """Read all pages of a list. Raises CloudError."""
         ...
 

@@ -78,7 +78,7 @@ class DryRunDriver:
         if made.tags is not None:
             overlay.tags[made.target] = made.tags
         overlay.identified[kind.name, made.target, bare] = bare
-        return overlay.seen(kind, made)
+        return overlay.predict_observed(kind, made)
 
     def _calls_after_create(self, request: Request) -> int:
         """Return how many calls at most bring what the create does not: the name without the birth mark, attributes."""
@@ -109,21 +109,21 @@ class DryRunDriver:
         if real:
             question = ("observe", kind.name, frozenset(real))
             there += (await overlay.once(question, lambda: kind.driver.observe(real))).values()
-        return {observed.id: observed for observed in overlay.left(kind, there)}
+        return {observed.id: observed for observed in overlay.predict_remaining(kind, there)}
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         kind, overlay = self._kind, self._overlay
         real = [want for want in wants if kind.naming.name_in_region or not mentions_planned(want.request)]
         unfinished = [want for want in real if overlay.is_unfinished(want.request)]
-        found = dict(await self._asked([want for want in real if want not in unfinished]))
+        found = dict(await self._find_once([want for want in real if want not in unfinished]))
         for want in unfinished:
             try:
-                found |= await self._asked([want])
+                found |= await self._find_once([want])
             except (Retryable, NotReady, NotFound):
                 found[want.key] = ()  # it cannot be looked into yet, and holds nothing
-        return {key: overlay.left(kind, seen) for key, seen in found.items()}
+        return {key: overlay.predict_remaining(kind, seen) for key, seen in found.items()}
 
-    async def _asked(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+    async def _find_once(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         if not wants:
             return {}
         question = ("find", self._kind.name, _text([(str(want.key), want.name, want.request) for want in wants]))
@@ -136,14 +136,16 @@ class DryRunDriver:
         real = [want for want in wants if not mentions_planned(want.request)]
         gone = {ident for _, ident in overlay.gone}
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
-        return overlay.left(kind, await kind.driver.by_nonce(there, real, nonces))
+        return overlay.predict_remaining(kind, await kind.driver.by_nonce(there, real, nonces))
 
     async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         inner, overlay = self._kind.creation.find_untagged, self._overlay
         if inner is None or mentions_planned(request):
             return ()
         question = ("find_untagged", self._kind.name, _text(request), tags)
-        return overlay.left(self._kind, await overlay.once(question, lambda: inner.find_untagged(request, tags)))
+        return overlay.predict_remaining(
+            self._kind, await overlay.once(question, lambda: inner.find_untagged(request, tags))
+        )
 
     def identify(self, target: str, carried: str = "") -> str:
         if known := self._overlay.identified.get((self._kind.name, target, carried)):
@@ -246,7 +248,7 @@ class DryRunDriver:
         if inner is None or is_planned(home.id):
             return ()
         found = await overlay.once(("neighbours", self._kind.name, home), lambda: inner.neighbours(home))
-        return overlay.left(self._kind, found)
+        return overlay.predict_remaining(self._kind, found)
 
     def refusal(self, request: Request, neighbours: Sequence[Observed]) -> CloudError | None:
         return self._kind.creation.neighbours.refusal(request, neighbours) if self._kind.creation.neighbours else None
@@ -276,9 +278,9 @@ class DryRunTagger:
     def asks_resources(self) -> bool:
         return self._inner.asks_resources
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         real = frozenset(target for target in also if not is_planned(target))
-        found = await self._overlay.once(("marked", uuid, real), lambda: self._inner.marked(uuid, real))
+        found = await self._overlay.once(("find_marked", uuid, real), lambda: self._inner.find_marked(uuid, real))
         return self._overlay.without_gone(found)
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:

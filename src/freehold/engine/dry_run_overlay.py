@@ -92,7 +92,7 @@ class Overlay:
         self._read |= {(name, key): found for key, found in answers.items() if not isinstance(found, CloudError)}
         return {key: answers[key] if key in answers else self._read[name, key] for key in keys}
 
-    def seen(self, kind: Kind, observed: Observed) -> Observed:
+    def predict_observed(self, kind: Kind, observed: Observed) -> Observed:
         """Return ``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
         changed = self.attributes.get((kind.name, observed.id), {})
         if observed.state is State.PENDING:
@@ -111,9 +111,13 @@ class Overlay:
         self.carriers[observed.id] = self.carriers[observed.target] = kind.name, observed
         return observed
 
-    def left(self, kind: Kind, found: Sequence[Observed]) -> list[Observed]:
+    def predict_remaining(self, kind: Kind, found: Sequence[Observed]) -> list[Observed]:
         """Return what the cloud shows and will still be there."""
-        return [self.seen(kind, o) for o in found if o.state is not State.DELETING and not self._is_gone(kind, o)]
+        return [
+            self.predict_observed(kind, o)
+            for o in found
+            if o.state is not State.DELETING and not self._is_gone(kind, o)
+        ]
 
     def _is_gone(self, kind: Kind, observed: Observed) -> bool:
         return (kind.name, observed.id) in self.gone or (not observed.carried and observed.target in self.gone_targets)

@@ -66,7 +66,7 @@ from freehold.engine.errors import CloudError
 from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Journal, Phase, Store
+from freehold.engine.journal import Journal, RecordState, Store
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.phases import (
     child_owners,
@@ -294,7 +294,7 @@ async def _ends_at_rest(ctx: PassContext) -> bool:
     for key, entry in entries.items():
         observed = state.node(key).observed
         if (
-            entry.phase is not Phase.OWNED
+            entry.state is not RecordState.OWNED
             or not ctx.kind(key).markable
             or not ctx.kind(key).reads.indexed
             or entry.carried

@@ -50,7 +50,7 @@ class CloudError(Exception):
         """Fact and advice, for a person."""
         return f"{self.fact}. {self.advice}" if self.advice else self.fact
 
-    def at(self, field: str) -> CloudError:
+    def with_field(self, field: str) -> CloudError:
         """Return the same error with the place in the manifest that asks for what was refused; empty: nowhere."""
         placed = copy(self)
         placed.fact = f"{field}: {self.fact}" if field else self.fact

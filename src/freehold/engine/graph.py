@@ -114,7 +114,7 @@ class Graph:
         self._titles = Counter((node.key.kind, node.title) for node in self.nodes.values())
         self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())
 
-    def without(self, keys: Collection[NodeKey]) -> Graph:
+    def leave_out(self, keys: Collection[NodeKey]) -> Graph:
         """Return the graph without these nodes, and without the edges to them."""
         left = (node for node in self.nodes.values() if node.key not in keys)
         cut = (

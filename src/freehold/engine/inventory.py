@@ -41,7 +41,7 @@ class Tagger(Protocol):
         """Whether :meth:`tags_of_each` asks the resources, many in one call: it shows a mark before the index does."""
         ...
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """Read from the index, now, every target with this owner's uuid mark, and the ``also`` targets."""
         ...
 
@@ -91,7 +91,7 @@ class InnerOwners(Protocol):
         """The kinds of resources that they can have."""
         ...
 
-    async def within(self, uuid: str) -> TagsByTarget:
+    async def find_inner_targets(self, uuid: str) -> TagsByTarget:
         """Read from the index, now, every target with a mark that its owner is part of ``uuid``. Raises CloudError."""
         ...
 
@@ -148,7 +148,7 @@ class Snapshot:
     taken: float
     _by_uuid: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict, compare=False)
 
-    def of(self, uuid: str, codec: Codec) -> TagsByTarget:
+    def find_targets(self, uuid: str, codec: Codec) -> TagsByTarget:
         """Return the targets with a mark of this owner, carriers with one for it included."""
         if not self._by_uuid:
             for target, tags in self.targets.items():
@@ -167,7 +167,7 @@ class Inventory:
         self._shared: dict[frozenset[str], Snapshot] = {}
         self._reading = asyncio.Lock()
 
-    async def shared(self, max_age: float, without: frozenset[str] = frozenset()) -> Snapshot:
+    async def read_snapshot(self, max_age: float, without: frozenset[str] = frozenset()) -> Snapshot:
         """Return everything marked, at most ``max_age`` seconds old: enough to notice, never to conclude.
 
         Of the kinds ``without`` it need not show anything. Whoever finds it too old reads it for all: the others wait

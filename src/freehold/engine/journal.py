@@ -17,15 +17,15 @@ from typing import Any, Protocol
 
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, Request
-from freehold.engine.value_texts import parsed
+from freehold.engine.value_texts import parse_json
 
 FORMAT = 2
 MOST_VANISHED = 2
 """How often what was made may vanish before it could be marked; after that a person decides."""
 
 
-class Phase(Enum):
-    """How far a node has come: the state of its record, not a phase of a pass (:mod:`phases`).
+class RecordState(Enum):
+    """How far a node has come: the state of its record.
 
     The letters are the stored form.
     """
@@ -42,12 +42,12 @@ class Phase(Enum):
     @property
     def ours(self) -> bool:
         """On record as ours, or being created. That says nothing about proof: anybody may edit an annotation."""
-        return self in (Phase.INTENDED, Phase.RECORDED, Phase.OWNED)
+        return self in (RecordState.INTENDED, RecordState.RECORDED, RecordState.OWNED)
 
     @property
     def counts(self) -> bool:
         """The object uses something, or is about to: ours, or somebody else's that it was given."""
-        return self.ours or self in (Phase.GIVEN, Phase.REUSED)
+        return self.ours or self in (RecordState.GIVEN, RecordState.REUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Entry:
     as it is stored.
     """
 
-    phase: Phase
+    state: RecordState
 
     # What the record is of: RECORDED, OWNED; not ours: GIVEN, REUSED, THEIRS, GIVEN_UP
     id: str = ""
@@ -123,11 +123,11 @@ class Entry:
     @property
     def had_marks(self) -> bool:
         """Return whether a read has shown its marks since it was put on record."""
-        return self.phase is Phase.OWNED or self.read_back
+        return self.state is RecordState.OWNED or self.read_back
 
     def to_mark_again(self) -> Entry:
         """Return the record with its marks to be attached, and read back, once more."""
-        return replace(self, phase=Phase.RECORDED, read_back=self.had_marks)
+        return replace(self, state=RecordState.RECORDED, read_back=self.had_marks)
 
 
 @dataclass(frozen=True)
@@ -176,17 +176,17 @@ class Journal:
     @property
     def open(self) -> dict[NodeKey, Entry]:
         """Intents whose outcome is not known yet."""
-        return {k: e for k, e in self.entries.items() if e.phase is Phase.INTENDED}
+        return {k: e for k, e in self.entries.items() if e.state is RecordState.INTENDED}
 
     @property
     def ours(self) -> dict[NodeKey, Entry]:
-        """What is on record as ours (:attr:`Phase.ours`)."""
-        return {k: e for k, e in self.entries.items() if e.phase.ours}
+        """What is on record as ours (:attr:`RecordState.ours`)."""
+        return {k: e for k, e in self.entries.items() if e.state.ours}
 
     @property
     def begun(self) -> bool:
         """Whether a pass has found or requested anything, so that the object does more than wait to begin."""
-        return any(entry.phase.counts for entry in self.entries.values())
+        return any(entry.state.counts for entry in self.entries.values())
 
     @property
     def is_empty(self) -> bool:
@@ -199,12 +199,12 @@ class Journal:
         return frozenset({self.key, *(entry.key for entry in self.entries.values())} - {""})
 
 
-def vacated(entry: Entry, *, fails: int) -> Entry:
+def end_attempt(entry: Entry, *, fails: int) -> Entry:
     """End the attempt of a record. A carried id is kept until the mark that names it is off the carrier."""
     earlier = (*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier
     target = entry.target if entry.carried else ""
     return Entry(
-        Phase.VACANT, target=target, carried=bool(target), attempt=entry.attempt + 1, fails=fails, earlier=earlier
+        RecordState.VACANT, target=target, carried=bool(target), attempt=entry.attempt + 1, fails=fails, earlier=earlier
     )
 
 
@@ -213,20 +213,22 @@ def let_go(entry: Entry) -> Entry:
 
     Its own tags stay on record: they have the name by which others know the object, and what has it in the cloud.
     """
-    attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
+    attempt = entry.attempt + 1 if entry.state.ours else max(entry.attempt, 1)
     carrier = entry.target if entry.carried or entry.earlier else ""  # more of ours may be in it
-    vacant = Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+    vacant = Entry(RecordState.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
     return replace(vacant, node_tags=entry.node_tags)
 
 
 def after_refusal(entry: Entry, *, token_spent: bool) -> Entry:
     """Return the record after a refused create: nothing was made; its attempt goes on, or ends with its token."""
     attempt = entry.attempt + 1 if token_spent and entry.attempt < MOST_REFUSED else entry.attempt
-    closed = replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by="", tags=None, had_effect=False)
+    closed = replace(
+        entry, state=RecordState.VACANT, request=None, opened=0.0, key="", by="", tags=None, had_effect=False
+    )
     return replace(closed, attempt=attempt)
 
 
-def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
+def record_unmanaged(entry: Entry | None, phase: RecordState, observed: Observed) -> Entry:
     """Record what is not ours, GIVEN or REUSED, over what was tried before."""
     seen = Entry(phase, observed.id, observed.target, observed.carried, attempt=0)
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
@@ -235,7 +237,7 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
 def close_refused(journal: Journal, key: NodeKey) -> Journal:
     """Close an open create of which a person states that it had no effect. Raises KeyError when none is open."""
     entry = journal.open[key]
-    return journal.put(key, vacated(entry, fails=entry.fails))
+    return journal.put(key, end_attempt(entry, fails=entry.fails))
 
 
 class StaleObject(Exception):
@@ -278,7 +280,7 @@ _SHORT = {
     "candidates": "m",
     "read_back": "v",
 }
-_EMPTY = Entry(Phase.INTENDED)
+_EMPTY = Entry(RecordState.INTENDED)
 
 
 def dumps(journal: Journal) -> str:
@@ -286,7 +288,7 @@ def dumps(journal: Journal) -> str:
     owner = journal.owner
     entries: dict[str, Any] = {}
     for key, entry in journal.entries.items():
-        row: dict[str, Any] = {"p": entry.phase.value}
+        row: dict[str, Any] = {"p": entry.state.value}
         for name, short in _SHORT.items():
             value = getattr(entry, name)
             if value != getattr(_EMPTY, name):
@@ -316,7 +318,7 @@ def dumps(journal: Journal) -> str:
 def loads(text: str) -> Journal:
     """Parse the annotation. Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
-        document = parsed(text)
+        document = parse_json(text)
         if document["v"] != FORMAT:
             raise CorruptJournal(f"journal format {document['v']} is not the one that this version reads ({FORMAT})")
         owner = Owner(*map(_text_field, document["owner"]))
@@ -324,7 +326,9 @@ def loads(text: str) -> Journal:
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
         key = _digest(document.get("key", ""))
-        attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
+        attached = {
+            _text_field(target): _load_attached_tags(row) for target, row in document.get("attached", {}).items()
+        }
         untouched = _text_field(document.get("untouched", ""))
         collects = _truth(document.get("gc", False))
         place = _place(document.get("place", {}))
@@ -347,7 +351,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     for name in ("earlier", "parts", "requires", "node_tags", "tags", "candidates"):
         if name in values:
             values[name] = tuple(map(_text_field, values[name]))
-    entry = Entry(phase=Phase(row["p"]), **values)
+    entry = Entry(state=RecordState(row["p"]), **values)
     for text in (entry.id, entry.target, entry.signature, entry.by, entry.gone, entry.incarnation):
         _text_field(text)
     _digest(entry.key)
@@ -363,7 +367,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     return entry
 
 
-def _attached(row: Any) -> AttachedTags:
+def _load_attached_tags(row: Any) -> AttachedTags:
     tags, signature, key = row
     return AttachedTags(tuple(map(_text_field, tags)), _text_field(signature), _digest(key))
 

@@ -51,7 +51,7 @@ class KeyedCodec:
         name = _fit(f"{owner.namespace}/{owner.name}", LONGEST_VALUE)
         return frozenset({text(OWNER, name), text(UUID, owner.uuid)})
 
-    def within(self, owner: Owner) -> frozenset[str]:
+    def spell_parent_mark(self, owner: Owner) -> frozenset[str]:
         return frozenset({text(WITHIN, owner.within)} if owner.within else ())
 
     def namespace_and_name(self, said: str) -> tuple[str, str]:
@@ -67,14 +67,14 @@ class KeyedCodec:
     def birth(self, key: NodeKey, nonce: str) -> str:
         return text(BIRTH, nonce)
 
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
+    def join_seals(self, tags: Collection[str]) -> frozenset[str]:
         seals: dict[tuple[str, str], set[str]] = {}
         for tag in tags:
-            before, words = _sealed(*key_and_value(tag))
+            before, words = _split_seals(*key_and_value(tag))
             seals.setdefault(before, set()).update(words)
         return frozenset(text(key, " ".join(filter(None, (said, *sorted(s))))) for (key, said), s in seals.items())
 
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+    def spell_carrier_mark(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         return text(_carried_key(kind, ident), f"{owner.uuid} {seal}".rstrip())
 
     def carried_id(self, kind: str, ident: str) -> str:
@@ -86,7 +86,7 @@ class KeyedCodec:
             owners=frozenset({found[OWNER]} if found.get(OWNER) else ()),
             uuids=frozenset({found[UUID]} if found.get(UUID) else ()),
             nodes=frozenset(_nodes(found)),
-            carried=frozenset(_carried(found)),
+            carried=frozenset(_read_carried_marks(found)),
             within=frozenset({found[WITHIN]} if found.get(WITHIN) else ()),
         )
 
@@ -105,7 +105,7 @@ class KeyedCodec:
         for tag in tags:
             if tag in found:
                 continue
-            (key, said), words = _sealed(*key_and_value(tag))
+            (key, said), words = _split_seals(*key_and_value(tag))
             found |= {text(key, f"{said} {word}".strip() if words else said) for word in words or ("",)}
         return frozenset(found)
 
@@ -115,7 +115,7 @@ def _carried_key(kind: str, ident: str) -> str:
     return _fit(f"{CARRIED}{kind}.{ident}", LONGEST_KEY)
 
 
-def _sealed(key: str, value: str) -> tuple[tuple[str, str], Sequence[str]]:
+def _split_seals(key: str, value: str) -> tuple[tuple[str, str], Sequence[str]]:
     """Split a tag into itself without seals, and these. A carrier's mark has the owner's uuid before them."""
     if key == SEAL:
         return (key, ""), value.split()
@@ -134,11 +134,11 @@ def _nodes(found: Mapping[str, str]) -> Iterator[NodeMark]:
         yield NodeMark(key, word)
 
 
-def _carried(found: Mapping[str, str]) -> Iterator[CarriedMark]:
+def _read_carried_marks(found: Mapping[str, str]) -> Iterator[CarriedMark]:
     for key, value in found.items():
         if not key.startswith(CARRIED):
             continue
         kind, _, ident = key.removeprefix(CARRIED).partition(".")
-        (_, uuid), seals = _sealed(key, value)
+        (_, uuid), seals = _split_seals(key, value)
         if kind and ident and uuid:
             yield from (CarriedMark(kind, uuid, ident, seal) for seal in seals or ("",))

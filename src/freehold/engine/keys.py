@@ -110,7 +110,7 @@ class KeyRing:
         """
         return record in self.accepted.get((digest, uuid), frozenset())
 
-    def of(self, owner: Owner) -> ObjectKeys:
+    def derive_keys(self, owner: Owner) -> ObjectKeys:
         """Return the keys of one object."""
         derived = {digest: key for (digest, uuid), key in self.handed_on.items() if uuid == owner.uuid}
         derived |= {digest: derive(key, owner.uuid) for digest, key in self.keys.items()}
@@ -159,7 +159,7 @@ class ObjectKeys:
         """Return whether ``signature`` is that one, by a key that counts for this object."""
         return digest in self.readable and is_same(signature, self.tags_signature(digest, target, tags))
 
-    def untouched(self, digest: str, uid: str) -> str:
+    def sign_untouched(self, digest: str, uid: str) -> str:
         """Return what only the operator can write: nothing was ever begun for the stored object with this ``uid``.
 
         A restored object has another UID, so that the claim of its backup does not count for it.

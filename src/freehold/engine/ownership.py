@@ -84,7 +84,7 @@ class Codec(Protocol):
         """Return the two marks of docs/reference/requirements.md T7: owner and uuid."""
         ...
 
-    def within(self, owner: Owner) -> frozenset[str]:
+    def spell_parent_mark(self, owner: Owner) -> frozenset[str]:
         """Return the mark that says what the owner is part of; none where it is part of nothing. It proves nothing."""
         ...
 
@@ -109,11 +109,11 @@ class Codec(Protocol):
         """How many seals one value has room for; 1 where each has a tag of its own."""
         ...
 
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
+    def join_seals(self, tags: Collection[str]) -> frozenset[str]:
         """Return ``tags`` as they can be on one resource together: several seals in one value, where they fit."""
         ...
 
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+    def spell_carrier_mark(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         """Return the mark on a carrier; the seal is left out where there is no room for it."""
         ...
 
@@ -222,8 +222,8 @@ def _shows(codec: Codec, tags: Collection[str], mark: CarriedMark) -> bool:
 def _rivals(marks: Marks, ours: Marks) -> str:
     """Return other owners' uuids and names among the marks, for a person; empty when there is none."""
 
-    def folded(names: Collection[str]) -> frozenset[str]:
+    def fold_names(names: Collection[str]) -> frozenset[str]:
         return frozenset(name.strip().casefold() for name in names)
 
-    foreign = (folded(marks.uuids) - folded(ours.uuids)) | (folded(marks.owners) - folded(ours.owners))
+    foreign = (fold_names(marks.uuids) - fold_names(ours.uuids)) | (fold_names(marks.owners) - fold_names(ours.owners))
     return ", ".join(sorted(foreign))

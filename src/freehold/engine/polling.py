@@ -35,8 +35,12 @@ def plan_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
         node.timing.started = replace(node.timing.started, pending_at=ctx.now)
     tasks = _tasks(ctx)
     if key not in tasks or verb is not _verb(ctx):
-        tasks = {key: Task(_estimate(ctx, key, verb), spent=_spent(ctx, key), looked=_looked(ctx, key))}
-    return _planned(ctx, key, verb, tasks, _pace(ctx, tasks))
+        tasks = {
+            key: Task(
+                _estimate(ctx, key, verb), spent=_measure_spent_time(ctx, key), looked=_measure_time_at_look(ctx, key)
+            )
+        }
+    return _plan_next_look(ctx, key, verb, tasks, _pace(ctx, tasks))
 
 
 def plan_again(ctx: PassContext) -> None:
@@ -55,12 +59,12 @@ def plan_again(ctx: PassContext) -> None:
     for key in waiting:
         outcome = ctx.outcomes[key]
         if key in tasks and isinstance(outcome, Waiting):
-            ctx.requeue(key, replace(outcome, after=_planned(ctx, key, verb, tasks, pace)))
+            ctx.requeue(key, replace(outcome, after=_plan_next_look(ctx, key, verb, tasks, pace)))
 
 
 def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether its create takes longer than any is believed to."""
-    return _spent(ctx, key) > SLOWEST * ctx.kind(key).creation.usual_time
+    return _measure_spent_time(ctx, key) > SLOWEST * ctx.kind(key).creation.usual_time
 
 
 def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
@@ -70,19 +74,19 @@ def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
     return still and node.timing.started is not None and node.timing.started.verb is verb
 
 
-def _planned(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
+def _plan_next_look(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
     look = schedule.next_look(key, tasks, pace)
     if _LOG.isEnabledFor(logging.DEBUG):
-        _LOG.debug("%s", _told(ctx, key, verb, tasks[key], look))
+        _LOG.debug("%s", _describe_next_look(ctx, key, verb, tasks[key], look))
     ctx.node(key).timing.planned = look.wait
     return look.wait
 
 
 def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
-    return schedule.pace_of(tasks.values(), _learned(ctx))
+    return schedule.pace_of(tasks.values(), _estimate_all_kinds(ctx))
 
 
-def _learned(ctx: PassContext) -> list[Estimate]:
+def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
     """Return what is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
@@ -130,21 +134,21 @@ def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
 def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:
     node = ctx.node(key)
     done = verb is Verb.CREATE and node.last_seen is not None and node.last_seen.state is State.READY
-    spent = node.timing.took if done else _spent(ctx, key)
-    looked = node.timing.took if done else _looked(ctx, key)
+    spent = node.timing.took if done else _measure_spent_time(ctx, key)
+    looked = node.timing.took if done else _measure_time_at_look(ctx, key)
     return Task(_estimate(ctx, key, verb), node.timing.before, spent, looked, done, frozenset(_then(ctx, key)))
 
 
-def _spent(ctx: PassContext, key: NodeKey) -> float:
+def _measure_spent_time(ctx: PassContext, key: NodeKey) -> float:
     """Return the seconds since the request, or since this process first saw it under way."""
     node = ctx.node(key)
     return ctx.now - (node.timing.started.at if node.timing.started else earliest(node.pending_since, ctx.now))
 
 
-def _looked(ctx: PassContext, key: NodeKey) -> float:
+def _measure_time_at_look(ctx: PassContext, key: NodeKey) -> float:
     """Return how long it had taken at the last look that showed it under way."""
     started = ctx.node(key).timing.started
-    return started.pending_at - started.at if started else _spent(ctx, key)
+    return started.pending_at - started.at if started else _measure_spent_time(ctx, key)
 
 
 def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
@@ -154,7 +158,7 @@ def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
     return {other for other, node in ctx.graph.nodes.items() if key in node.requires}
 
 
-def _told(ctx: PassContext, key: NodeKey, verb: Verb, task: Task, look: schedule.NextLook) -> str:
+def _describe_next_look(ctx: PassContext, key: NodeKey, verb: Verb, task: Task, look: schedule.NextLook) -> str:
     low, high = task.estimate.span
     source = f"seen {task.estimate.samples} times" if task.estimate.samples else "published, with room for others"
     return (

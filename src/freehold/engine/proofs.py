@@ -35,13 +35,13 @@ def mark_under(ctx: PassContext, key: NodeKey, observed: Observed, digest: str) 
     codec = ctx.deps.codec
     if observed.carried:
         seal = ctx.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
-        return codec.carried(ctx.owner, key.kind, observed.id, seal)
+        return codec.spell_carrier_mark(ctx.owner, key.kind, observed.id, seal)
     return codec.node(key, ctx.keys.seal(digest, key, observed.target))
 
 
 def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> frozenset[str]:
     """Return every form of our mark for a carried resource: plain, and sealed with each key."""
-    plain = ctx.deps.codec.carried(ctx.owner, key.kind, id_)
+    plain = ctx.deps.codec.spell_carrier_mark(ctx.owner, key.kind, id_)
     return frozenset({plain}) | seals(ctx, key, Observed(id_, "", State.READY, target, carried=True))
 
 
@@ -51,7 +51,7 @@ def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
     recorded = bool(entry and entry.id == observed.id and _is_of_record(ctx, key, observed, tags))
     if observed.carried:
         mark = CarriedMark(key.kind, ctx.owner.uuid, codec.carried_id(key.kind, observed.id))
-        vouched = _vouched(ctx, key, observed, tags)
+        vouched = _has_seal_or_nonce(ctx, key, observed, tags)
         found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
     else:
         found = ownership.proves(codec, ctx.owner, tags, acceptable=seals(ctx, key, observed), recorded=recorded)
@@ -71,7 +71,7 @@ def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Coll
     return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, shown)
 
 
-def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+def _has_seal_or_nonce(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Return whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
     if has_seal(ctx, key, observed, tags):
         return True
@@ -83,7 +83,7 @@ def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
 def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Return whether the carrier has our mark for this carried resource with a seal, which only we can write."""
     keyed = {mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable}
-    plain = ctx.deps.codec.carried(ctx.owner, key.kind, observed.id)
+    plain = ctx.deps.codec.spell_carrier_mark(ctx.owner, key.kind, observed.id)
     return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
 
 
@@ -93,7 +93,9 @@ def own_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collecti
     if observed.carried:
         own = codec.fold(carried_marks(ctx, key, observed.id, observed.target))
         return frozenset(tag for tag in tags if not codec.fold([tag]).isdisjoint(own))
-    own = codec.fold(codec.owner(ctx.owner) | codec.within(ctx.owner) | codec.label(key) | seals(ctx, key, observed))
+    own = codec.fold(
+        codec.owner(ctx.owner) | codec.spell_parent_mark(ctx.owner) | codec.label(key) | seals(ctx, key, observed)
+    )
     marks = {tag: codec.read([tag]) for tag in tags if codec.is_mark(tag) and not codec.read([tag]).carried}
     others = {tag for tag, read in marks.items() if (read.owners or read.uuids) and codec.fold([tag]).isdisjoint(own)}
     return frozenset(tag for tag in marks if not others or not codec.fold([tag]).isdisjoint(own))
@@ -125,7 +127,7 @@ def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Return whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
     entry = ctx.journal.get(key)
-    if entry is None or entry.id != observed.id or not entry.phase.ours:
+    if entry is None or entry.id != observed.id or not entry.state.ours:
         return False
     record = fingerprint(ctx.owner, str(key), entry.id, entry.incarnation)
     if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):

@@ -25,7 +25,7 @@ class NodeKey(NamedTuple):
         kind, _, logical = text.partition("/")
         return cls(kind, logical)
 
-    def beside(self, ident: str) -> NodeKey:
+    def with_id(self, ident: str) -> NodeKey:
         """Return the key of a resource that is on record while another one has its own name there."""
         return NodeKey(self.kind, f"{self.logical}~{ident.rpartition('/')[2]}")
 

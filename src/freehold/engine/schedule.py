@@ -105,7 +105,7 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE
         if begin < first:
             at = min(at, begin + UNLIKELY * _lateness(first - begin, whole, spare))
         if task.estimate.samples == 0:
-            at = _aligned(at, task, late)
+            at = _align_with_published(at, task, late)
     longest = max(LATEST, SLOWEST * task.estimate.published)  # so that an absurd duration delays no look for long
     at = max(at, task.looked + SHORTEST)
     return NextLook(min(max(at - task.spent, 0.0), longest), late)
@@ -121,7 +121,7 @@ def _lateness(width: float, whole: float, spare: float) -> float:
     return min(late + spare, LATEST)
 
 
-def _aligned(at: float, task: Task, late: float) -> float:
+def _align_with_published(at: float, task: Task, late: float) -> float:
     """Return the published time where it is near: it is the likeliest of all."""
     published = task.estimate.published + min(1.0, 0.02 * task.estimate.published)
     return published if task.looked + SHORTEST <= published <= at + late / 4 else at

@@ -109,7 +109,7 @@ class Named:
 Put = Callable[[Named], Any]
 
 
-def named(request: Any) -> tuple[Named, ...]:
+def find_references(request: Any) -> tuple[Named, ...]:
     """Return all references in a request."""
     found: list[Named] = []
     with_each(request, found.append)
@@ -138,7 +138,7 @@ def _to_named(path: str, name: str, request: Mapping[str, Any]) -> Named:
 
 def without_digests(request: Any) -> Any:
     """Return a request as its node says it, for comparison with what was recorded."""
-    return with_each(request, Named.to_request) if named(request) else request
+    return with_each(request, Named.to_request) if find_references(request) else request
 
 
 def values_in(request: Any) -> tuple[SecretValue, ...]:
@@ -158,7 +158,7 @@ def _values(request: Any) -> Iterator[SecretValue]:
                 yield from _values(value)
 
 
-def without(said: Any, hidden: Sequence[SecretValue]) -> Any:
+def remove_secret_values(said: Any, hidden: Sequence[SecretValue]) -> Any:
     """Return ``said``, a text or plain JSON, without any part of a value."""
     if isinstance(said, SecretValue):
         return str(said)
@@ -168,9 +168,9 @@ def without(said: Any, hidden: Sequence[SecretValue]) -> Any:
                 said = said.replace(part, str(secret))
         return said
     if isinstance(said, Mapping):
-        return {key: without(value, hidden) for key, value in said.items()}
+        return {key: remove_secret_values(value, hidden) for key, value in said.items()}
     if isinstance(said, list | tuple):
-        return [without(value, hidden) for value in said]
+        return [remove_secret_values(value, hidden) for value in said]
     return said
 
 
@@ -178,9 +178,9 @@ def withhold(error: BaseException, hidden: Sequence[SecretValue]) -> None:
     """Take the values out of what a cloud answered, and out of what that was caused by: it may repeat the request."""
     seen: BaseException | None = error
     while seen is not None and hidden:
-        seen.args = tuple(without(said, hidden) for said in seen.args)
+        seen.args = tuple(remove_secret_values(said, hidden) for said in seen.args)
         if isinstance(seen, CloudError):
-            seen.fact = without(seen.fact, hidden)
+            seen.fact = remove_secret_values(seen.fact, hidden)
         seen = seen.__cause__ or seen.__context__
 
 

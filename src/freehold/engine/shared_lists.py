@@ -27,7 +27,7 @@ WINDOW = 1200.0
 
 
 @dataclass
-class _List:
+class _SharedList:
     """One list: its last reading, and who asked for it."""
 
     rows: Mapping[str, Listed] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class SharedLists:
         self._registry = registry
         self._clock = clock
         self._sharers = sharers
-        self._lists: dict[tuple[str, str], _List] = {}
+        self._lists: dict[tuple[str, str], _SharedList] = {}
 
     async def show(self, kind: str, refs: Sequence[Ref], asker: str, max_age: float) -> Mapping[str, Listed]:
         """Return what lists at most ``max_age`` seconds old show of ``refs``; nothing where a list does not pay.
@@ -84,19 +84,19 @@ class SharedLists:
             found |= {ref.id: rows[ref.id] for ref in refs if ref.id in rows and listing.list_of(ref) == name}
         return found
 
-    def marked(self, uuid: str, codec: Codec, max_age: float) -> Marked:
+    def recall_marked(self, uuid: str, codec: Codec, max_age: float) -> Marked:
         """Return what lists that are at most ``max_age`` seconds old show with marks of this owner. No reading."""
         now, kinds = self._clock.monotonic(), set[str]()
         tags: dict[str, frozenset[str]] = {}
         for (kind, _), shared in self._lists.items():
             if shared.marks is not None and now - shared.taken <= max_age:
                 kinds.add(kind)
-                tags |= shared.marks.of(uuid, codec)
+                tags |= shared.marks.find_targets(uuid, codec)
         return Marked(tags, frozenset(kinds))
 
     async def _rows(self, listing: Listing, kind: str, name: str, asker: str, max_age: float) -> Mapping[str, Listed]:
         now = self._clock.monotonic()
-        shared = self._lists.setdefault((kind, name), _List())
+        shared = self._lists.setdefault((kind, name), _SharedList())
         shared.asks(asker, now)
         if now - shared.taken <= max_age:
             return shared.rows
@@ -108,7 +108,7 @@ class SharedLists:
                 await self._read(listing, name, shared)
         return shared.rows
 
-    async def _read(self, listing: Listing, name: str, shared: _List) -> None:
+    async def _read(self, listing: Listing, name: str, shared: _SharedList) -> None:
         """Read a list; one that cannot be read shows nothing: each resource is asked for by id, which reports the
         error.
 
@@ -116,7 +116,7 @@ class SharedLists:
         """
         taken, rows = self._clock.monotonic(), tuple[Listed, ...]()
         try:
-            rows = tuple(await listing.listed(name))
+            rows = tuple(await listing.read_rows(name))
         except CloudError:
             shared.pages = 1
         except (KeyError, TypeError, ValueError) as defect:

@@ -27,7 +27,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class Backoff:
+class RetryPause:
     """Something that was refused: how many seconds were waited last, until when nothing is tried, and why."""
 
     waited: float
@@ -186,7 +186,7 @@ class GivenTagsMemory:
     """Which of these were there before and are nobody's that is known."""
     foreign_values: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """The wanted tags whose keys have another's value, each with that."""
-    refused: dict[str, Backoff] = field(default_factory=dict)
+    refused: dict[str, RetryPause] = field(default_factory=dict)
     """When they are tried again."""
     held: dict[str, str] = field(default_factory=dict)
     """Why some could not be taken off."""

@@ -45,8 +45,8 @@ class FallbackTagger(Generic[AnyTagger]):
     def asks_resources(self) -> bool:
         return self._first.asks_resources
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        return await self.ask("marked", lambda tagger: tagger.marked(uuid, also))
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        return await self.ask("find_marked", lambda tagger: tagger.find_marked(uuid, also))
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         return await self.ask("everything", lambda tagger: tagger.everything(without))
@@ -58,7 +58,7 @@ class FallbackTagger(Generic[AnyTagger]):
         if self.is_refused("tags_of_each"):
             return await self._stand_in.tags_of_each(targets)
         found = await self._first.tags_of_each(targets)
-        refused = self._refused("tags_of_each", found, of=len(targets))
+        refused = self._note_refused_targets("tags_of_each", found, of=len(targets))
         return {**found, **(await self._stand_in.tags_of_each(refused) if refused else {})}
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
@@ -86,7 +86,7 @@ class FallbackTagger(Generic[AnyTagger]):
         if self.is_refused(operation):
             return await send(self._stand_in, changes)
         failed = await send(self._first, changes)
-        refused = set(self._refused(operation, failed, of=len(changes)))
+        refused = set(self._note_refused_targets(operation, failed, of=len(changes)))
         again = [change for change in changes if change.target in refused]
         left = {target: error for target, error in failed.items() if target not in refused}
         return {**left, **(await send(self._stand_in, again) if again else {})}
@@ -95,7 +95,9 @@ class FallbackTagger(Generic[AnyTagger]):
         """Return whether the stand-in answers for the tag API just now."""
         return self._clock.monotonic() - self._refused_at.get(operation, -inf) < ASKED_AGAIN
 
-    def _refused(self, operation: str, answers: Mapping[str, frozenset[str] | CloudError], *, of: int) -> list[str]:
+    def _note_refused_targets(
+        self, operation: str, answers: Mapping[str, frozenset[str] | CloudError], *, of: int
+    ) -> list[str]:
         """Return the targets that were refused; where all were, it is not tried again for a while."""
         refused = [target for target, answer in answers.items() if isinstance(answer, _NOT_THERE)]
         if refused and len(refused) == of:

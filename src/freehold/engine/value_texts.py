@@ -21,7 +21,7 @@ def texts_in(value: Any, *, without: Collection[str] = ()) -> Iterator[str]:
                 yield from texts_in(each, without=without)
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse JSON of which every text can be hashed, signed and shown. Raises ValueError, also for a lone surrogate."""
     text.encode()
     document = json.loads(text)

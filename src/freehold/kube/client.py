@@ -85,7 +85,7 @@ class KubeClient(ObjectClient):
     async def open_stream(
         self, path: str, query: Mapping[str, str], idle_timeout: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """Open a streaming response. Raises Unavailable after ``idle_timeout`` seconds without a byte."""
+        """Open a streaming response. Raises ServerUnavailable after ``idle_timeout`` seconds without a byte."""
         limits = aiohttp.ClientTimeout(total=None, connect=15.0, sock_read=idle_timeout)
         url = self._build_url(path, urlencode({name: value for name, value in query.items() if value}))
         try:

@@ -64,7 +64,7 @@ class Forbidden(KubeError):
     """The credentials lack permission. The requested object may exist."""
 
 
-class NotFound(KubeError):
+class ObjectNotFound(KubeError):
     """No such object, or no such resource on this server."""
 
 
@@ -80,25 +80,25 @@ class Expired(KubeError):
     """The server no longer has (or, after a restore, does not yet have) this resourceVersion."""
 
 
-class Invalid(KubeError):
+class InvalidRequest(KubeError):
     """The request is wrong: retrying cannot succeed."""
 
 
-class Throttled(KubeError):
+class TooManyRequests(KubeError):
     """Too many requests; this request was not executed."""
 
 
-class Unavailable(KubeError):
+class ServerUnavailable(KubeError):
     """The server failed to serve the request or did not respond; a write may have taken effect."""
 
 
 _BY_CODE: dict[int, type[KubeError]] = {
     401: Unauthorized,
     403: Forbidden,
-    404: NotFound,
+    404: ObjectNotFound,
     409: Conflict,
     410: Expired,
-    429: Throttled,
+    429: TooManyRequests,
 }
 
 
@@ -110,7 +110,7 @@ def build_status_error(status: Mapping[str, Any], code: int = 0, retry_after: fl
     details = details if isinstance(details, dict) else {}
     if retry_after is None and details.get("retryAfterSeconds"):
         retry_after = float(_parse_number(details["retryAfterSeconds"]))
-    kind = _BY_CODE.get(code) or (Invalid if 400 <= code < 500 else Unavailable)
+    kind = _BY_CODE.get(code) or (InvalidRequest if 400 <= code < 500 else ServerUnavailable)
     if reason == "AlreadyExists":
         kind = AlreadyExists
     elif reason in ("Expired", "Gone") or _has_cause(details, "ResourceVersionTooLarge"):

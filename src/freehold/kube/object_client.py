@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 from freehold.kube.errors import (
     Expired,
     KubeError,
-    Throttled,
+    ServerUnavailable,
+    TooManyRequests,
     Unauthorized,
-    Unavailable,
     build_response_error,
     build_status_error,
 )
@@ -109,11 +109,11 @@ class ObjectClient(ABC):
     # --- objects -------------------------------------------------------------------------------
 
     async def get(self, resource: Resource, key: Key) -> Json:
-        """Return an object. Raises NotFound."""
+        """Return an object. Raises ObjectNotFound."""
         return await self.request("GET", resource.build_object_path(key))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
-        """Create ``obj`` in its ``metadata.namespace``. Raises AlreadyExists, Invalid."""
+        """Create ``obj`` in its ``metadata.namespace``. Raises AlreadyExists, InvalidRequest."""
         path = resource.build_collection_path(str(obj.get("metadata", {}).get("namespace") or ""))
         return await self.request("POST", path, body=obj)
 
@@ -138,7 +138,7 @@ class ObjectClient(ABC):
         """Request deletion; returns the object if it has finalizers, else a Status.
 
         ``uid`` and ``resource_version`` are preconditions: on a mismatch nothing is deleted and Conflict
-        is raised. ``propagation`` is Background, Foreground or Orphan. Raises NotFound.
+        is raised. ``propagation`` is Background, Foreground or Orphan. Raises ObjectNotFound.
         """
         conditions = {"uid": uid, "resourceVersion": resource_version}
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
@@ -221,7 +221,7 @@ class ObjectClient(ABC):
             attempts -= 1
             try:
                 return await self._attempt(method, path, given, data, content_type, accept)
-            except (Throttled, Unavailable) as problem:
+            except (TooManyRequests, ServerUnavailable) as problem:
                 wait = problem.retry_after
                 if problem.code == 429 and wait is None:
                     wait = 1.0
@@ -234,7 +234,7 @@ class ObjectClient(ABC):
     async def send_many(
         self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None, *, brief: bool = False
     ) -> Outcomes:
-        """Send requests, and return their results in order. ``done`` gets the number sent so far. Raises Unavailable.
+        """Send requests and return their results in order. ``done`` gets the number sent. Raises ServerUnavailable.
 
         They are GET, POST and PATCH of single objects. A write that may have taken effect is not repeated. With
         ``brief`` a result has only the object's resourceVersion.
@@ -254,7 +254,7 @@ class ObjectClient(ABC):
                         each.method, each.path, query=each.query, body=each.body, content_type=each.content_type
                     )
                 )
-            except Unavailable:
+            except ServerUnavailable:
                 raise
             except KubeError as refusal:
                 found.append(refusal)
@@ -281,9 +281,9 @@ class ObjectClient(ABC):
         try:
             decoded = json.loads(answer)
         except (ValueError, RecursionError):
-            raise Unavailable(f"{what}: the answer is not JSON", code=status) from None
+            raise ServerUnavailable(f"{what}: the answer is not JSON", code=status) from None
         if not isinstance(decoded, dict):
-            raise Unavailable(f"{what}: the answer is not a JSON object", code=status)
+            raise ServerUnavailable(f"{what}: the answer is not a JSON object", code=status)
         return decoded
 
     def _build_refusal(self, status: int, body: bytes, retry_after: str | None, what: str) -> KubeError:
@@ -292,10 +292,10 @@ class ObjectClient(ABC):
             error.message = f"{self._server} refuses the credentials: {error.message}"
         return error
 
-    def _build_no_answer(self, what: str, problem: Exception) -> Unavailable:
+    def _build_no_answer(self, what: str, problem: Exception) -> ServerUnavailable:
         if isinstance(problem, TimeoutError):
-            return Unavailable(f"{what}: {self._server} did not answer in time")
-        return Unavailable(f"{what}: {self._server} cannot be reached: {explain_unreachable(problem)}")
+            return ServerUnavailable(f"{what}: {self._server} did not answer in time")
+        return ServerUnavailable(f"{what}: {self._server} cannot be reached: {explain_unreachable(problem)}")
 
 
 def _split_batches(encoded: Iterable[str]) -> Iterator[list[str]]:

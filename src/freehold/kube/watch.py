@@ -22,7 +22,7 @@ from typing import Any
 import aiohttp
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import Expired, KubeError, NotFound, Unavailable, build_status_error
+from freehold.kube.errors import Expired, KubeError, ObjectNotFound, ServerUnavailable, build_status_error
 from freehold.kube.field_managers import was_written_by_earlier_version
 from freehold.kube.object_client import PAGE_SIZE, Sleep
 from freehold.kube.resources import Json, Key, Resource, key_of
@@ -173,7 +173,7 @@ class Reflector:
         yield Synced(version)
 
     async def _follow(self) -> AsyncGenerator[ObjectChange, None]:
-        """Yield the changes of one watch until it ends. Raises Expired, Unavailable and other KubeErrors."""
+        """Yield the changes of one watch until it ends. Raises Expired, ServerUnavailable and other KubeErrors."""
         left = max(self._listed_at + self._resync - self._now(), 1.0)
         seconds = max(1, int(min(random.uniform(*self._watch_seconds), left)))
         query = {
@@ -201,7 +201,7 @@ class Reflector:
             kind, obj = event["type"], event["object"]
             version = obj["metadata"]["resourceVersion"] if kind != "ERROR" else ""
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise Unavailable(f"the watch of {self.resource} sent an invalid event") from None
+            raise ServerUnavailable(f"the watch of {self.resource} sent an invalid event") from None
         self._note_contact()
         if kind == "ERROR":
             raise build_status_error(obj)
@@ -247,7 +247,7 @@ class Reflector:
     def _choose_delay(self, problem: KubeError | None) -> float:
         """Return the delay before the next attempt. Logs each problem once, not on every attempt."""
         level = logging.WARNING
-        if isinstance(problem, NotFound):
+        if isinstance(problem, ObjectNotFound):
             level = logging.INFO  # Cluster API is optional
             self._version = ""
             self._enter(WatchState.ABSENT)

@@ -28,13 +28,13 @@ from freehold.tags.context import (
 from freehold.tags.find_and_plan import ClassifiedFleet, Endpoints, PassMemory
 from freehold.tags.ledger_store import LedgerKeyMissing, StoredLedger
 from freehold.tags.policy.cluster_keys import cluster_keys
-from freehold.tags.policy.grants import Grants, granted
+from freehold.tags.policy.grants import Grants, check_grants
 from freehold.tags.policy.ledger_identity import key_of_annotation, writer_of
-from freehold.tags.policy.references import Provider, Reference, Refused, references_of
+from freehold.tags.policy.references import ProviderObject, Reference, Refused, references_of
 from freehold.tags.policy.status import APPLIED, READY, has_observed
 from freehold.tags.policy.sync_period import retry_after, with_jitter
 from freehold.tags.policy.tag_request import TagRequest, TagScope
-from freehold.tags.status_writer import Part, write_applying, write_statuses
+from freehold.tags.status_writer import ProviderResult, write_applying, write_statuses
 from freehold.tags.tag_endpoint import UnreachableRegion
 from freehold.tags.tag_pass import TagPass
 
@@ -95,25 +95,25 @@ class CloudReconciler:
         if references:
             self._referred[key] = references
 
-    async def _pass(self, cloud: Json, reference: Reference) -> Part:
+    async def _pass(self, cloud: Json, reference: Reference) -> ProviderResult:
         """Work for one provider's object. What the API server refuses for good is told."""
         provider = await self._context.provider(reference)
         try:
             prepared = await self._prepare(cloud, reference, provider)
             if isinstance(prepared, Refused):
-                return Part(reference, provider, prepared)
+                return ProviderResult(reference, provider, prepared)
             outcome = await prepared.work.run(prepared.endpoints, prepared.known)
         except StaleObject as problem:
             raise kube.Conflict(str(problem)) from problem
         except kube.KubeError as problem:
             if refused := refusal_of_api_server(problem):
-                return Part(reference, provider, refused)
+                return ProviderResult(reference, provider, refused)
             raise
         memory = self._memory[key_of(cloud), reference]
         memory.refused = memory.refused | outcome.refused if outcome.failed else frozenset()
-        return Part(reference, provider, replace(outcome, granted=prepared.granted))
+        return ProviderResult(reference, provider, replace(outcome, granted=prepared.granted))
 
-    async def _prepare(self, cloud: Json, reference: Reference, provider: Provider | None) -> Prepared | Refused:
+    async def _prepare(self, cloud: Json, reference: Reference, provider: ProviderObject | None) -> Prepared | Refused:
         """Find out whether there may be a pass, and all that it takes."""
         context, ring = self._context, self._context.rings.ring
         grants = context.grants()
@@ -127,12 +127,12 @@ class CloudReconciler:
         assert provider is not None, "a request has tags"
         self._periods[key_of(cloud)] = request.period
         memory = await self._begin(cloud, reference, provider)
-        endpoints = await context.accounts.at(request.place, request.selector.name)
+        endpoints = await context.accounts.find_endpoints(request.place, request.selector.name)
         if isinstance(endpoints, Refused):
             self._accounts.pop(request.place, None)  # what it asks for must not keep others from acting
             return endpoints
         accounts = self._accounts[request.place] = _accounts(endpoints)
-        allowed = granted(grants, str(cloud["metadata"]["namespace"]), request, accounts)
+        allowed = check_grants(grants, str(cloud["metadata"]["namespace"]), request, accounts)
         if isinstance(allowed, Refused):
             return allowed
         if key_of_annotation(provider) not in ("", ring.writing):  # so that the earlier key can be taken out
@@ -154,7 +154,7 @@ class CloudReconciler:
         work = context.tag_pass(fleet, provider, ring, grants, cloud, memory)
         return Prepared(work, endpoints, known, allowed.message)
 
-    async def _begin(self, cloud: Json, reference: Reference, provider: Provider) -> PassMemory:
+    async def _begin(self, cloud: Json, reference: Reference, provider: ProviderObject) -> PassMemory:
         """Say that Ready is false from before the first call for a new generation, of either object, until it is so."""
         memory = self._memory.setdefault((key_of(cloud), reference), PassMemory())
         metadata = provider.raw["metadata"]
@@ -166,7 +166,9 @@ class CloudReconciler:
         memory.version = version
         return memory
 
-    async def _others(self, acting: TagRequest, ring: KeyRing, grants: Grants, newest: Provider) -> list[TagRequest]:
+    async def _others(
+        self, acting: TagRequest, ring: KeyRing, grants: Grants, newest: ProviderObject
+    ) -> list[TagRequest]:
         """List every other request. One whose identity cannot be used never acts."""
         found: list[TagRequest] = []
         for each in self._context.requests(ring, grants, newest):
@@ -182,7 +184,7 @@ class CloudReconciler:
         if other.place not in self._accounts:
             if _is_same_caller(other.place, acting.place):
                 return frozenset()
-            endpoints = await self._context.accounts.at(other.place, other.selector.name)
+            endpoints = await self._context.accounts.find_endpoints(other.place, other.selector.name)
             if isinstance(endpoints, Refused):
                 return None
             self._accounts[other.place] = _accounts(endpoints)
@@ -190,7 +192,7 @@ class CloudReconciler:
 
     # -- when again ---------------------------------------------------------------------------------------------
 
-    def _next(self, key: Key, part: Part) -> RequeueAfter:
+    def _next(self, key: Key, part: ProviderResult) -> RequeueAfter:
         """Soon where something is to be tried again; each time twice as late while no pass comes to anything."""
         outcome = part.outcome
         if outcome is OBJECTS_UNKNOWN:

@@ -22,9 +22,9 @@ from freehold.tags.ledger_store import LedgerStore, StoredLedger
 from freehold.tags.pass_hooks import PassHooks
 from freehold.tags.policy.approval import NARROW, RETAIN, Approver
 from freehold.tags.policy.configuration import Configuration
-from freehold.tags.policy.grants import Grants, granted, grants_of, refusal_of_reference
+from freehold.tags.policy.grants import Grants, check_grants, grants_of, refusal_of_reference
 from freehold.tags.policy.ledger_identity import annotation, begun_by_any, writer_of
-from freehold.tags.policy.references import Provider, Reference, Refused, references_of
+from freehold.tags.policy.references import ProviderObject, Reference, Refused, references_of
 from freehold.tags.policy.sync_period import SOON
 from freehold.tags.policy.tag_request import Defaults, Deletion, TagRequest, deletion_of, parse_request
 from freehold.tags.tag_endpoint import TagAccounts
@@ -50,12 +50,12 @@ _MEETINGS: Final = 5
 """Others who change an object at the same time."""
 
 SOON_SECONDS, UNKNOWN_SECONDS, SLOW_SECONDS = SOON, 30.0, 300.0
-_LASTING: Final = (kube.Forbidden, kube.Invalid, kube.Unauthorized, kube.ConfigError)
+_LASTING: Final = (kube.Forbidden, kube.InvalidRequest, kube.Unauthorized, kube.ConfigError)
 
 T = TypeVar("T")
 
 
-class Client(Protocol):
+class PatchingClient(Protocol):
     """All that is needed of a client."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
@@ -72,7 +72,7 @@ class Stored(Protocol):
         """Say whether these are all."""
         ...
 
-    def providers(self) -> Sequence[Provider] | None: ...
+    def providers(self) -> Sequence[ProviderObject] | None: ...
 
     def clusters(self) -> Sequence[Json] | None:
         """Of all kinds that are reconciled."""
@@ -81,7 +81,7 @@ class Stored(Protocol):
     def grants(self) -> Sequence[Json] | None: ...
 
 
-class Rings(Protocol):
+class RingSource(Protocol):
     """The operator's key ring, as it is now."""
 
     @property
@@ -94,7 +94,7 @@ class Rings(Protocol):
         ...
 
 
-class Recorder(Protocol):
+class EventSink(Protocol):
     """Where events go."""
 
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
@@ -106,7 +106,7 @@ class ParsedObjects:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], tuple[object, object]] = {}
 
-    def of(self, what: type[T], uid: str, versions: object, parse: Callable[[], T]) -> T:
+    def parse_once(self, what: type[T], uid: str, versions: object, parse: Callable[[], T]) -> T:
         known = self._known.get((what.__name__, uid))
         if known is None or known[0] != versions:
             known = self._known[what.__name__, uid] = versions, parse()
@@ -132,13 +132,13 @@ class Context:
     ``namespace``: of the objects that are served, empty for all. ``wake``: has a provider's object reconciled.
     """
 
-    client: Client
+    client: PatchingClient
     stored: Stored
     accounts: TagAccounts
     record: LedgerStore
-    rings: Rings
+    rings: RingSource
     clock: Clock
-    recorder: Recorder
+    recorder: EventSink
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
     namespace: str = ""
@@ -162,12 +162,12 @@ class Context:
     async def get(self, resource: Resource, key: Key) -> Json | None:
         try:
             return await self.client.get(resource, key)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return None
 
-    async def provider(self, reference: Reference) -> Provider | None:
+    async def provider(self, reference: Reference) -> ProviderObject | None:
         raw = await self.get(PROVIDERS[reference.kind], Key(reference.namespace, reference.name))
-        return Provider(reference.kind, raw) if raw is not None else None
+        return ProviderObject(reference.kind, raw) if raw is not None else None
 
     # -- what all ask for ---------------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class Context:
         if stored is None:
             return None
         versions = tuple((str(each["metadata"]["uid"]), str(each["metadata"]["resourceVersion"])) for each in stored)
-        return self.parsed.of(Grants, "", versions, lambda: grants_of(stored))
+        return self.parsed.parse_once(Grants, "", versions, lambda: grants_of(stored))
 
     def _references(self, cloud: Json) -> _References:
         def parse() -> _References:
@@ -185,7 +185,7 @@ class Context:
             return _References(() if isinstance(found, Refused) else found)
 
         metadata = cloud["metadata"]
-        return self.parsed.of(_References, str(metadata["uid"]), metadata.get("resourceVersion"), parse)
+        return self.parsed.parse_once(_References, str(metadata["uid"]), metadata.get("resourceVersion"), parse)
 
     def referring(self, reference: Reference, grants: Grants) -> Iterator[Json]:
         """Find the CloudMetadata that refer to an object, and may: of another namespace only where a grant says so."""
@@ -195,7 +195,7 @@ class Context:
                 yield each
 
     def request(
-        self, cloud: Json, reference: Reference, provider: Provider | None, ring: KeyRing, grants: Grants
+        self, cloud: Json, reference: Reference, provider: ProviderObject | None, ring: KeyRing, grants: Grants
     ) -> TagRequest | Refused:
         """Say what may be done, as far as that is known before an account is."""
         namespace = str(cloud["metadata"].get("namespace", ""))
@@ -205,17 +205,19 @@ class Context:
         request = parse_request(cloud, reference, provider, writer, self.defaults)
         if isinstance(request, Refused):
             return request
-        answer = granted(grants, namespace, request)
+        answer = check_grants(grants, namespace, request)
         return answer if isinstance(answer, Refused) else request
 
-    def requests(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[TagRequest]:
+    def requests(self, ring: KeyRing, grants: Grants, newest: ProviderObject) -> list[TagRequest]:
         """List what all objects ask for; ``newest`` is newer than what the watch has shown of it."""
         known = {each.reference: each for each in self.stored.providers() or ()} | {newest.reference: newest}
         clouds = self.stored.clouds()
         self.parsed.forget_all_but({str(each["metadata"]["uid"]) for each in clouds})
         return [each for cloud in clouds for each in self._requests(cloud, known, ring, grants)]
 
-    def _requests(self, cloud: Json, known: Mapping[Reference, Provider], ring: KeyRing, grants: Grants) -> _Requests:
+    def _requests(
+        self, cloud: Json, known: Mapping[Reference, ProviderObject], ring: KeyRing, grants: Grants
+    ) -> _Requests:
         metadata = cloud["metadata"]
         references = () if "deletionTimestamp" in metadata else self._references(cloud)
         found = [known[each].raw["metadata"] for each in references if each in known]
@@ -226,11 +228,11 @@ class Context:
             return _Requests(each for each in asked if isinstance(each, TagRequest))
 
         versions = (metadata.get("resourceVersion"), references, providers, ring, grants)
-        return self.parsed.of(_Requests, str(metadata["uid"]), versions, parse)
+        return self.parsed.parse_once(_Requests, str(metadata["uid"]), versions, parse)
 
     # -- one pass -----------------------------------------------------------------------------------------------
 
-    async def load(self, provider: Provider, ring: KeyRing) -> StoredLedger:
+    async def load(self, provider: ProviderObject, ring: KeyRing) -> StoredLedger:
         """Read the ledger. Raises RecordKeyMissing and KubeError."""
         providers = [*(self.stored.providers() or ()), provider]
         return await self.record.load(ring, begun=begun_by_any(providers))
@@ -238,7 +240,7 @@ class Context:
     def tag_pass(
         self,
         finder: Finder,
-        provider: Provider,
+        provider: ProviderObject,
         ring: KeyRing,
         grants: Grants,
         cloud: Json | None = None,
@@ -259,12 +261,12 @@ class Context:
             approver=Approver(resource.kind, *key_of(raw), given, NARROW if cloud else RETAIN),
             begin=lambda: self._begin(provider, ring),
             may_go=lambda: self.grants() == grants,
-            used=lambda digest: self._used(resource, raw, digest),
+            used=lambda digest: self._remove_approval(resource, raw, digest),
             hooks=self.hooks,
             refused=memory.refused if memory else frozenset(),
         )
 
-    async def _used(self, resource: Resource, raw: Json, digest: str) -> None:
+    async def _remove_approval(self, resource: Resource, raw: Json, digest: str) -> None:
         """Take an approval off the object: an equal plan, later, is another decision."""
         for _ in range(_MEETINGS):
             stored = await self.client.get(resource, key_of(raw))
@@ -279,17 +281,17 @@ class Context:
                     raw["metadata"] = done["metadata"]
                 return
 
-    async def _begin(self, provider: Provider, ring: KeyRing) -> None:
+    async def _begin(self, provider: ProviderObject, ring: KeyRing) -> None:
         """Once for an object, before the first tag is written for it; the ledger is there by then."""
         if not writer_of(provider, ring).begun:
             await self.sign(provider, ring)
 
-    async def sign(self, provider: Provider, ring: KeyRing) -> None:
+    async def sign(self, provider: ProviderObject, ring: KeyRing) -> None:
         """Note on the object for whom the ledger says that its tags were written."""
         text = annotation(provider, writer_of(provider, ring).uid, ring)
         await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
 
-    async def hold(self, provider: Provider) -> None:
+    async def hold(self, provider: ProviderObject) -> None:
         """Put our finalizer on an object whose tags are to go with it; any other one can always go."""
         finalizers, held = provider.finalizers, names.TAGS_FINALIZER in provider.finalizers
         wanted = deletion_of(provider) is Deletion.REMOVE
@@ -298,12 +300,12 @@ class Context:
         elif held and not wanted:
             await self.release(provider)
 
-    async def release(self, provider: Provider) -> None:
+    async def release(self, provider: ProviderObject) -> None:
         """Take our finalizer off."""
         left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
         await self.change(provider, {"finalizers": left})
 
-    async def change(self, provider: Provider, metadata: Json) -> None:
+    async def change(self, provider: ProviderObject, metadata: Json) -> None:
         """Patch its metadata. Raises Conflict where it has changed since it was read."""
         version = {"resourceVersion": provider.raw["metadata"]["resourceVersion"]}
         kind, namespace, name = provider.reference
@@ -323,7 +325,7 @@ def refusal_of_api_server(problem: kube.KubeError) -> Refused | None:
     return Refused("Forbidden", f"{message}. {advice}{resources}")
 
 
-def dict_of(provider: Provider) -> Json:
+def dict_of(provider: ProviderObject) -> Json:
     """Return the object itself, which is kept at the version that was stored last."""
     assert isinstance(provider.raw, dict)
     return provider.raw

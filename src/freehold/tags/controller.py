@@ -26,12 +26,12 @@ from freehold.providers.access.audit import NoAudit
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.cloud_reconcile import CloudReconciler
-from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, Recorder
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, EventSink
 from freehold.tags.ledger_store import LedgerStore
 from freehold.tags.pass_hooks import AuditedChanges, ChangeAudit, PassHooks
 from freehold.tags.policy.configuration import Configuration
 from freehold.tags.policy.dialect import TagDialect
-from freehold.tags.policy.references import Provider, Reference, Refused, refers_to
+from freehold.tags.policy.references import ProviderObject, Reference, Refused, refers_to
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.provider_reconcile import ProviderReconciler
 
@@ -65,19 +65,19 @@ class Caches:
     def knows_clouds(self) -> bool:
         return self._controller().find_reflector(CLOUD_METADATAS).state is WatchState.SYNCED
 
-    def providers(self) -> Sequence[Provider] | None:
-        known = {kind: self._known(resource) for kind, resource in PROVIDERS.items()}
+    def providers(self) -> Sequence[ProviderObject] | None:
+        known = {kind: self._list_known(resource) for kind, resource in PROVIDERS.items()}
         if None in known.values():
             return None
-        return [Provider(kind, raw) for kind, rows in known.items() for raw in rows or ()]
+        return [ProviderObject(kind, raw) for kind, rows in known.items() for raw in rows or ()]
 
     def clusters(self) -> Sequence[Json] | None:
-        known = [self._known(resource) for resource in SERVED_RESOURCES]
+        known = [self._list_known(resource) for resource in SERVED_RESOURCES]
         if None in known:
             return None
         return [raw for rows in known for raw in rows or ()]
 
-    def _known(self, resource: Resource) -> Sequence[Json] | None:
+    def _list_known(self, resource: Resource) -> Sequence[Json] | None:
         """List what a watch has shown. One that fails must not read as: there is none. Without a CRD there is none."""
         follower = self._controller().find_reflector(resource)
         return list(follower.objects.values()) if follower.state in (WatchState.SYNCED, WatchState.ABSENT) else None
@@ -88,7 +88,7 @@ class Caches:
         return list(follower.objects.values()) if follower.state is WatchState.SYNCED else None
 
 
-class _Places:
+class _LoadedAccounts:
     """The places in each cloud (tag_endpoint.TagAccounts). What a cloud needs is loaded for its first object."""
 
     def __init__(self, connections: Connections, clock: SystemClock) -> None:
@@ -96,15 +96,15 @@ class _Places:
         self._clock = clock
         self._loaded: dict[TagDialect, TagAccounts] = {}
 
-    async def at(self, place: TagScope, subject: str) -> Endpoints | Refused:
+    async def find_endpoints(self, place: TagScope, subject: str) -> Endpoints | Refused:
         if place.cloud not in self._loaded:
             self._loaded[place.cloud] = self._connections[place.cloud.name].tag_accounts(self._clock)
-        return await self._loaded[place.cloud].at(place, subject)
+        return await self._loaded[place.cloud].find_endpoints(place, subject)
 
 
 def tag_accounts(connections: Connections, clock: SystemClock) -> TagAccounts:
     """Return where the tags of an object are: for the controllers, for plans and for those who ask."""
-    return _Places(connections, clock)
+    return _LoadedAccounts(connections, clock)
 
 
 def metadata_controllers(
@@ -113,7 +113,7 @@ def metadata_controllers(
     regions: tuple[str, ...],
     keeper: RingKeeper,
     clock: SystemClock,
-    recorder: Recorder,
+    recorder: EventSink,
     place: OperatorScope,
     configuration: Configuration,
     clusters: Sequence[Controller],
@@ -141,7 +141,7 @@ def metadata_controllers(
     )
 
     def controller_of(resource: Resource, reconcile: Reconcile, **more: Any) -> Controller:
-        async def guarded(key: Key) -> Result:
+        async def reconcile_with_ring(key: Key) -> Result:
             """Do nothing without a ring: the keeper asks for all objects when there is one."""
             if keeper.problem:
                 return Done()
@@ -153,7 +153,7 @@ def metadata_controllers(
             except RingError:  # it went while we looked around; nothing was written after that
                 return Done()
 
-        timed = onlookers.time_reconcile(guarded) if resource == CLOUD_METADATAS else guarded
+        timed = onlookers.time_reconcile(reconcile_with_ring) if resource == CLOUD_METADATAS else reconcile_with_ring
         time, namespace = RunningTime(clock), place.namespace
         built = Controller(client, resource, timed, time=time, namespace=namespace, workers=place.workers, **more)
         return built

@@ -12,15 +12,15 @@ from typing import Protocol
 from freehold.engine.errors import CloudError
 from freehold.tags.ledger_store import StoredLedger
 from freehold.tags.policy.applied_tags import add_kept_tags, next_active_list
-from freehold.tags.policy.classifiers import Selection, queries, released, select
+from freehold.tags.policy.classifiers import Selection, find_released, queries, select
 from freehold.tags.policy.cluster_keys import ClusterKeys
 from freehold.tags.policy.ledger import Record
 from freehold.tags.policy.outcome import Outcome
 from freehold.tags.policy.plan import ResourcePlan
-from freehold.tags.policy.plan_resources import Common, Fleet, must_be_read, plan_fleet, plan_removal
+from freehold.tags.policy.plan_resources import Common, PlannedFleet, must_be_read, plan_fleet, plan_removal
 from freehold.tags.policy.precedence import Claim
-from freehold.tags.policy.protected import Access, IgnoreList, access
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagRequest, TagScope
 from freehold.tags.tag_endpoint import TagEndpoint, UnreachableRegion
 
@@ -77,7 +77,7 @@ class ClassifiedFleet:
     memory: PassMemory
 
     async def find_and_plan(self, endpoints: Endpoints, known: StoredLedger) -> Planned:
-        asked, unasked = _divided(endpoints)
+        asked, unasked = _divide_endpoints(endpoints)
         found = await self._find(asked, unasked)
         failed: dict[str, CloudError] = {}
         request = self._keeping([each for each, _ in found.values()], known)
@@ -85,15 +85,15 @@ class ClassifiedFleet:
         doubtful = [
             ident
             for ident, plan in draft.plans.items()
-            if must_be_read(plan, known.of(ident), found[ident][1].cost(ident), request.claim)
+            if must_be_read(plan, known.find_record(ident), found[ident][1].cost(ident), request.claim)
         ]
-        read: dict[str, Resource] = {}
+        read: dict[str, TaggedResource] = {}
         for endpoint in asked:
             read |= await _read(endpoint, [ident for ident in doubtful if found[ident][1] is endpoint], failed)
         differing = [each for each in read.values() if each != found[each.id][0]]
         fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(request, differing, known))
         forgotten = await self._look_for_released(asked, found, known)
-        wanted = self._wanted(request)
+        wanted = self._list_wanted_tags(request)
         outcome = Outcome(
             selected=len(fleet.plans),
             active=next_active_list(request, wanted, seen=bool(found) and not unasked),
@@ -110,9 +110,9 @@ class ClassifiedFleet:
 
     async def _find(
         self, asked: list[TagEndpoint], unasked: dict[str, CloudError]
-    ) -> dict[str, tuple[Resource, TagEndpoint]]:
+    ) -> dict[str, tuple[TaggedResource, TagEndpoint]]:
         """Ask the indexes. A region that does not answer is left out, and nothing follows from what is there."""
-        found: dict[str, tuple[Resource, TagEndpoint]] = {}
+        found: dict[str, tuple[TaggedResource, TagEndpoint]] = {}
         for endpoint in list(asked):
             try:
                 rows = [each for query in queries([self.request.classifiers]) for each in await endpoint.find(query)]
@@ -123,9 +123,9 @@ class ClassifiedFleet:
             found |= {each.id: (each, endpoint) for each in rows}
         return found
 
-    def _keeping(self, found: Sequence[Resource], known: StoredLedger) -> TagRequest:
+    def _keeping(self, found: Sequence[TaggedResource], known: StoredLedger) -> TagRequest:
         selected = [each for each in found if select(self.request.classifiers, each) is Selection.SELECTED]
-        return add_kept_tags(self.request, [(each, known.of(each.id)) for each in selected], self.ignored)
+        return add_kept_tags(self.request, [(each, known.find_record(each.id)) for each in selected], self.ignored)
 
     async def _look_for_released(
         self, asked: Sequence[TagEndpoint], found: Collection[str], known: StoredLedger
@@ -134,22 +134,24 @@ class ClassifiedFleet:
         self.memory.released.difference_update(found)
         recorded = known.written_for(self.request.claim.claimant.uid)
         unseen = [each for each in recorded if each not in found and each not in self.memory.released]
-        now: dict[str, Resource] = {}
+        now: dict[str, TaggedResource] = {}
         for endpoint in asked:
             now |= await _read(endpoint, [each for each in unseen if endpoint.holds(each, known.place(each))], {})
         self.memory.released.update(
-            released(recorded, [each for each in now.values() if each.tags], self.request.classifiers)
+            find_released(recorded, [each for each in now.values() if each.tags], self.request.classifiers)
         )
         return {ident: {} for ident, resource in now.items() if not resource.tags}
 
-    def _wanted(self, request: TagRequest) -> Mapping[str, str]:
+    def _list_wanted_tags(self, request: TagRequest) -> Mapping[str, str]:
         """Return what is to be there, without the keys that the operator is told to leave alone."""
         wanted = sorted({**(request.claim.kept or {}), **request.applied}.items())
         cloud = request.place.cloud
-        return {key: value for key, value in wanted if access(cloud, key, self.ignored) is not Access.IGNORED}
+        return {key: value for key, value in wanted if access(cloud, key, self.ignored) is not KeyAccess.IGNORED}
 
-    def _plan(self, request: TagRequest, resources: Iterable[Resource], known: StoredLedger) -> Fleet:
-        return plan_fleet(resources, request, self.others, known.of, Common(self.ignored, self.clusters, self.granted))
+    def _plan(self, request: TagRequest, resources: Iterable[TaggedResource], known: StoredLedger) -> PlannedFleet:
+        return plan_fleet(
+            resources, request, self.others, known.find_record, Common(self.ignored, self.clusters, self.granted)
+        )
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,10 @@ class WrittenFor:
     ignored: IgnoreList
 
     async def find_and_plan(self, endpoints: Endpoints, known: StoredLedger) -> Planned:
-        asked, unasked = _divided(endpoints)
+        asked, unasked = _divide_endpoints(endpoints)
         recorded = known.written_for(self.going.claimant.uid)
         failed: dict[str, CloudError] = {}
-        found: dict[str, Resource] = {}
+        found: dict[str, TaggedResource] = {}
         routes: dict[str, TagEndpoint] = {}
         placed = {each for each in recorded if any(endpoint.holds(each, known.place(each)) for endpoint in asked)}
         for endpoint in asked:
@@ -180,14 +182,14 @@ class WrittenFor:
                     found[ident], routes[ident] = resource, endpoint
         there = [each for each in found.values() if each.tags and each.id not in failed]
         common = Common(self.ignored, self.clusters, self.granted)
-        fleet = plan_removal(there, self.going, self.place, self.others, known.of, common)
+        fleet = plan_removal(there, self.going, self.place, self.others, known.find_record, common)
         silent = [each for each in recorded if each not in fleet.plans and each not in failed]
         nowhere = () if unasked else tuple(each for each in silent if each not in placed)
         outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked, nowhere=nowhere)
         return Planned(fleet.plans, routes, {each: {} for each in silent if each in placed}, outcome)
 
 
-def _divided(endpoints: Endpoints) -> tuple[list[TagEndpoint], dict[str, CloudError]]:
+def _divide_endpoints(endpoints: Endpoints) -> tuple[list[TagEndpoint], dict[str, CloudError]]:
     unasked = {each.region: each.error for each in endpoints if isinstance(each, UnreachableRegion)}
     return [each for each in endpoints if not isinstance(each, UnreachableRegion)], unasked
 
@@ -197,9 +199,9 @@ def _may_hold(endpoint: TagEndpoint, resource: str, address: str) -> bool:
     return endpoint.holds(resource, address) or (not address and bool(endpoint.address(resource)))
 
 
-async def _read(endpoint: TagEndpoint, ids: Sequence[str], failed: dict[str, CloudError]) -> dict[str, Resource]:
+async def _read(endpoint: TagEndpoint, ids: Sequence[str], failed: dict[str, CloudError]) -> dict[str, TaggedResource]:
     """Read resources as they are now; what could not be read is put into ``failed``."""
-    found: dict[str, Resource] = {}
+    found: dict[str, TaggedResource] = {}
     for ident, now in (await endpoint.read(ids)).items() if ids else ():
         if isinstance(now, CloudError):
             failed[ident] = now

@@ -12,21 +12,23 @@ from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.tags.context import PROVIDERS
 from freehold.tags.ledger_store import KEY, NAME, RECORD_UUID, shard_names
 from freehold.tags.policy.ledger_identity import key_of_annotation
-from freehold.tags.policy.references import Provider
+from freehold.tags.policy.references import ProviderObject
 
 
-class Client(Protocol):
+class ListingClient(Protocol):
     """All that is needed of a client."""
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
 
 
-async def tag_needs(client: Client, namespace: str, record: str = NAME, of_objects_in: str = "") -> list[KeyNeed]:
+async def tag_needs(
+    client: ListingClient, namespace: str, record: str = NAME, of_objects_in: str = ""
+) -> list[KeyNeed]:
     """``namespace`` and ``record``: where the record is. Raises KubeError."""
     return [*await _of_record(client, namespace, record), *await _of_objects(client, of_objects_in)]
 
 
-async def _of_record(client: Client, namespace: str, record: str) -> list[KeyNeed]:
+async def _of_record(client: ListingClient, namespace: str, record: str) -> list[KeyNeed]:
     """One for all of its parts: they are read together, or not at all."""
     names = shard_names(record)
     rows = [row for row in (await client.list(CONFIG_MAPS, namespace)).items if row["metadata"]["name"] in names]
@@ -34,21 +36,21 @@ async def _of_record(client: Client, namespace: str, record: str) -> list[KeyNee
     return [KeyNeed(Key(namespace, record), RECORD_UUID, digests)] if digests else []
 
 
-async def _of_objects(client: Client, namespace: str) -> list[KeyNeed]:
+async def _of_objects(client: ListingClient, namespace: str) -> list[KeyNeed]:
     found: list[KeyNeed] = []
     for kind, resource in PROVIDERS.items():
         try:
             listing = await client.list(resource, namespace)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             continue
-        found += _signed(kind, listing.items)
+        found += _read_key_needs(kind, listing.items)
     return found
 
 
-def _signed(kind: str, rows: Iterable[Json]) -> Iterator[KeyNeed]:
+def _read_key_needs(kind: str, rows: Iterable[Json]) -> Iterator[KeyNeed]:
     """Each as an object of its own, also where two carry one annotation: a copied one says nothing."""
     for raw in rows:
-        provider = Provider(kind, raw)
+        provider = ProviderObject(kind, raw)
         if digest := key_of_annotation(provider):
             reference = provider.reference
             yield KeyNeed(Key(reference.namespace, reference.name), str(reference), frozenset({digest}))

@@ -35,7 +35,7 @@ class LedgerKeyMissing(Exception):
     """The ring lacks the key that the ledger was signed with: nothing of it can be believed or replaced."""
 
 
-class Client(Protocol):
+class LedgerClient(Protocol):
     """All that is needed of a client."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
@@ -78,7 +78,7 @@ class StoredLedger:
             return SHARDS
         return sum(stored.is_lost for stored in self.shards.values())
 
-    def of(self, resource: str) -> Record:
+    def find_record(self, resource: str) -> Record:
         return self._records.get(resource, {})
 
     @cached_property
@@ -114,7 +114,7 @@ class LedgerStore:
     ``name``: of its ConfigMaps; operators with different key rings must not share a ledger.
     """
 
-    def __init__(self, client: Client, namespace: str, name: str = NAME) -> None:
+    def __init__(self, client: LedgerClient, namespace: str, name: str = NAME) -> None:
         self._client = client
         self._namespace = namespace
         self._name = name
@@ -126,7 +126,9 @@ class LedgerStore:
         """
         rows = {row["metadata"]["name"]: row for row in (await self._client.list(CONFIG_MAPS, self._namespace)).items}
         names = shard_names(self._name)
-        return StoredLedger({number: _opened(name, rows.get(name), ring) for number, name in enumerate(names)}, begun)
+        return StoredLedger(
+            {number: _open_shard(name, rows.get(name), ring) for number, name in enumerate(names)}, begun
+        )
 
     async def save(
         self,
@@ -139,9 +141,9 @@ class LedgerStore:
 
         Raises StaleObject where somebody else has written of the same resource since, and RecordFull.
         """
-        differing = {resource: record for resource, record in changes.items() if known.of(resource) != record}
+        differing = {resource: record for resource, record in changes.items() if known.find_record(resource) != record}
         for resource, place in (places or {}).items():
-            record = changes.get(resource, known.of(resource))
+            record = changes.get(resource, known.find_record(resource))
             if record and known.place(resource) != place:
                 differing[resource] = record
         shards = dict(known.shards)
@@ -167,8 +169,8 @@ class LedgerStore:
             try:
                 return StoredShard(shard, await self._put(name, dumps(shard), base.version, ring), ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
-                base = _opened(name, await self._client.get(CONFIG_MAPS, Key(self._namespace, name)), ring)
-            if any(base.shard.of(resource) != known.of(resource) for resource in records):
+                base = _open_shard(name, await self._client.get(CONFIG_MAPS, Key(self._namespace, name)), ring)
+            if any(base.shard.find_record(resource) != known.find_record(resource) for resource in records):
                 break
         raise StaleObject(f"ConfigMap {self._namespace}/{name} changed since it was read")
 
@@ -182,13 +184,13 @@ class LedgerStore:
             "metadata": {**metadata, **({"resourceVersion": version} if version else {})},
             "data": {TEXT: text, KEY: ring.writing, SIGNATURE: signature},
         }
-        done = await (self._client.replace(CONFIG_MAPS, row) if version else self._created(row))
+        done = await (self._client.replace(CONFIG_MAPS, row) if version else self._create_config_map(row))
         return str(done["metadata"]["resourceVersion"])
 
-    async def _created(self, row: Json) -> Json:
+    async def _create_config_map(self, row: Json) -> Json:
         try:
             return await self._client.create(CONFIG_MAPS, row)
-        except kube.NotFound:  # on a laptop nobody has made the operator's namespace
+        except kube.ObjectNotFound:  # on a laptop nobody has made the operator's namespace
             place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
             await self._client.create(NAMESPACES, place)
             return await self._client.create(CONFIG_MAPS, row)
@@ -201,14 +203,14 @@ def shard_names(name: str = NAME) -> list[str]:
 
 def _keys(ring: KeyRing, name: str) -> ObjectKeys:
     """Not of the namespace: a restore may put the ledger into another one."""
-    return ring.of(Owner(RECORD_UUID, "ConfigMap", "", name))
+    return ring.derive_keys(Owner(RECORD_UUID, "ConfigMap", "", name))
 
 
 def _signature(keys: ObjectKeys, digest: str, text: str) -> str:
     return keys.signature(digest, "tag record", hashlib.sha256(text.encode()).hexdigest())
 
 
-def _opened(name: str, row: Json | None, ring: KeyRing) -> StoredShard:
+def _open_shard(name: str, row: Json | None, ring: KeyRing) -> StoredShard:
     """Read one object. What nobody signed, or a key that was accepted as lost, is lost. Raises RecordKeyMissing."""
     if row is None:
         return StoredShard()

@@ -23,7 +23,7 @@ class ChangeWatch(Protocol):
 
     def sending(self, subject: str, changes: Changes) -> None: ...
 
-    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+    def note_answer(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
         """Hear that the call succeeded, but for the resources in ``errors``."""
         ...
 
@@ -45,7 +45,7 @@ class AuditedChanges:
     def sending(self, subject: str, changes: Changes) -> None:
         self._audit.log_changes(subject, changes)
 
-    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+    def note_answer(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
         for resource, error in errors.items():
             self._audit.log_refused(subject, resource, error)
 
@@ -62,9 +62,9 @@ class Announcer:
         for watch in self.watches:
             watch.sending(self.subject, changes_of(batch, self.seen or {}))
 
-    def answered(self, batch: Batch, errors: Mapping[str, CloudError]) -> None:
+    def note_answer(self, batch: Batch, errors: Mapping[str, CloudError]) -> None:
         for watch in self.watches:
-            watch.answered(self.subject, batch, changes_of(batch, self.seen or {}), errors)
+            watch.note_answer(self.subject, batch, changes_of(batch, self.seen or {}), errors)
 
 
 def changes_of(batch: Batch, seen: Mapping[str, Tags]) -> Changes:

@@ -35,10 +35,10 @@ from freehold.tags.pass_hooks import Outcomes, PassHooks
 from freehold.tags.policy.approval import is_risky
 from freehold.tags.policy.batches import Batch, batches
 from freehold.tags.policy.configuration import Configuration
-from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.key_decision import LeaveReason
 from freehold.tags.policy.outcome import Outcome
-from freehold.tags.policy.plan import ResourcePlan, Verdict
-from freehold.tags.policy.references import Provider, Refused
+from freehold.tags.policy.plan import PlanVerdict, ResourcePlan
+from freehold.tags.policy.references import ProviderObject, Refused
 from freehold.tags.policy.status import NONE_FOUND, NOT_APPLIED, left_of
 from freehold.tags.tag_endpoint import TagAccounts
 from freehold.tags.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
@@ -49,7 +49,7 @@ KINDS: Final = (*METADATA_KINDS, *SERVED_RESOURCES)
 """What the controller follows: its watches are replaced by one list each."""
 
 
-_LEFT: Final = (*NOT_APPLIED, Reason.AWAITED)
+_LEFT: Final = (*NOT_APPLIED, LeaveReason.AWAITED)
 
 
 class Reader(Protocol):
@@ -90,8 +90,8 @@ class StoredObjects:
     async def read(cls, client: Reader, wanted: Iterable[Json]) -> Self:
         found: dict[Resource, dict[Key, Json]] = {}
         for resource in KINDS:
-            rows = await _listed(client, resource)
-            found[resource] = {key_of(row): _typed(resource, row) for row in rows}
+            rows = await _list_if_installed(client, resource)
+            found[resource] = {key_of(row): _add_kind(resource, row) for row in rows}
         for obj in wanted:
             resource = next(each for each in KINDS if each.kind == obj["kind"])
             found[resource][key_of(obj)] = _as_stored(obj)
@@ -103,9 +103,11 @@ class StoredObjects:
     def knows_clouds(self) -> bool:
         return True
 
-    def providers(self) -> Sequence[Provider]:
+    def providers(self) -> Sequence[ProviderObject]:
         return [
-            Provider(kind, each) for kind, resource in PROVIDERS.items() for each in self._stored[resource].values()
+            ProviderObject(kind, each)
+            for kind, resource in PROVIDERS.items()
+            for each in self._stored[resource].values()
         ]
 
     def grants(self) -> Sequence[Json] | None:
@@ -115,24 +117,24 @@ class StoredObjects:
         return [row for resource in SERVED_RESOURCES for row in self._stored[resource].values()]
 
     def get(self, resource: Resource, key: Key) -> Json:
-        """Return one object. Raises NotFound."""
+        """Return one object. Raises ObjectNotFound."""
         found = self._stored[resource].get(key)
         if found is None:
-            raise kube.NotFound(f"there is no {resource.kind} {key}")
+            raise kube.ObjectNotFound(f"there is no {resource.kind} {key}")
         return found
 
 
-async def _listed(client: Reader, resource: Resource) -> Sequence[Json]:
+async def _list_if_installed(client: Reader, resource: Resource) -> Sequence[Json]:
     """Of a kind of clusters that is not installed there are none."""
     try:
         return (await client.list(resource)).items
-    except kube.NotFound:
+    except kube.ObjectNotFound:
         if resource in SERVED_RESOURCES:
             return ()
         raise
 
 
-def _typed(resource: Resource, row: Json) -> Json:
+def _add_kind(resource: Resource, row: Json) -> Json:
     return {"apiVersion": resource.api_version, "kind": resource.kind, **row}
 
 
@@ -239,15 +241,15 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         sum(each.selected for each in worked),
         tuple(each for each in changes if each.rows or each.notes),
         (*(_call(batch) for batch in sent), *(_call(batch, waits=True) for batch in batches(waiting))),
-        (*refused, *_told(errors, persons=True), *(each.problem for each in worked if each.problem)),
-        _told(errors, persons=False),
+        (*refused, *_describe_errors(errors, persons=True), *(each.problem for each in worked if each.problem)),
+        _describe_errors(errors, persons=False),
         tuple(note for each in worked for note in _notes(each)),
         ",".join(each.digest for each in needs),
         "; ".join(each.message for each in needs),
         Counter(plan.resource.kind for plan in plans),
         {where: why for each in worked for where, why in sorted(left_of(each, _LEFT).items())},
         {ident: _kind_of(ident) for each in worked for ident in sorted(each.failed.keys() - each.plans.keys())},
-        trimmed={where: why for each in worked for where, why in sorted(left_of(each, (Reason.TRIMMED,)).items())},
+        trimmed={where: why for each in worked for where, why in sorted(left_of(each, (LeaveReason.TRIMMED,)).items())},
         found=frozenset(plan.resource.id for plan in plans),
         blind=bool(refused) or any(each.unasked for each in worked),
     )
@@ -257,7 +259,7 @@ def _kind_of(resource: str) -> str:
     return next((kind for dialect in DIALECTS.values() if (kind := dialect.kind_of(resource))), "")
 
 
-def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]:
+def _describe_errors(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]:
     """Those that wait for a person, or those that pass."""
     return tuple(
         f"{where}: {error.message}"
@@ -285,17 +287,19 @@ def _call(batch: Batch, *, waits: bool = False) -> TagCall:
 
 def _changes(plan: ResourcePlan, *, waits: bool) -> ResourceChanges:
     resource = plan.resource
-    if plan.verdict is Verdict.NOTHING_TO_DO and not plan.notes:
+    if plan.verdict is PlanVerdict.NOTHING_TO_DO and not plan.notes:
         return ResourceChanges(resource.id, resource.kind, resource.account, resource.region, ())
     keys = {note.key for note in plan.notes if note.key in resource.tags}
-    rows = sorted([*_written(plan), *_left(plan)], key=lambda row: (not row.action.changes, row.key))
+    rows = sorted(
+        [*_list_written_rows(plan), *_list_untouched_rows(plan)], key=lambda row: (not row.action.changes, row.key)
+    )
     told = tuple(note.message for note in plan.notes if note.key not in keys)
     return ResourceChanges(
         resource.id, resource.kind, resource.account, resource.region, tuple(rows), tuple(dict.fromkeys(told)), waits
     )
 
 
-def _written(plan: ResourcePlan) -> Iterator[TagRow]:
+def _list_written_rows(plan: ResourcePlan) -> Iterator[TagRow]:
     for removal in plan.delta.removals:
         yield TagRow(TagAction.REMOVE, removal.key, tuple(sorted(removal.seen)), None, removal.cause.value)
     for upsert in plan.delta.upserts:
@@ -303,7 +307,7 @@ def _written(plan: ResourcePlan) -> Iterator[TagRow]:
         yield TagRow(action, upsert.key, tuple(sorted(upsert.seen)), upsert.value, upsert.cause.value)
 
 
-def _left(plan: ResourcePlan) -> Iterator[TagRow]:
+def _list_untouched_rows(plan: ResourcePlan) -> Iterator[TagRow]:
     """List what stays as it is though it is not ours, or though an object asks for something else."""
     told = {note.key: note for note in plan.notes}
     ours = plan.record_after

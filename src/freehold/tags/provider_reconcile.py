@@ -32,7 +32,7 @@ from freehold.tags.policy.grants import check_removal_grant
 from freehold.tags.policy.ledger_identity import writer_of
 from freehold.tags.policy.outcome import Outcome
 from freehold.tags.policy.precedence import Claim
-from freehold.tags.policy.references import Provider, Reference, Refused
+from freehold.tags.policy.references import ProviderObject, Reference, Refused
 from freehold.tags.policy.tag_request import Deletion, claimant_of, deletion_of, place_of
 from freehold.tags.status_writer import write_of_provider, write_unreferred
 from freehold.tags.tag_endpoint import UnreachableRegion
@@ -73,7 +73,7 @@ class ProviderReconciler:
                     return await self._wait(provider, refused)
                 raise
 
-    async def _stay(self, provider: Provider) -> Result:
+    async def _stay(self, provider: ProviderObject) -> Result:
         context, reference = self._context, provider.reference
         await context.hold(provider)  # with or without a CloudMetadata
         grants = context.grants()
@@ -85,7 +85,7 @@ class ProviderReconciler:
             await write_unreferred(context, provider)
         return Done()
 
-    async def _remove(self, provider: Provider) -> Result:
+    async def _remove(self, provider: ProviderObject) -> Result:
         if names.TAGS_FINALIZER not in provider.finalizers:
             return Done()
         writer = writer_of(provider, self._context.rings.ring)
@@ -100,7 +100,7 @@ class ProviderReconciler:
             return await self._let_go(provider)
         return await self._wait(provider, outcome)
 
-    async def _wait(self, provider: Provider, outcome: Outcome | Refused) -> Result:
+    async def _wait(self, provider: ProviderObject, outcome: Outcome | Refused) -> Result:
         if isinstance(outcome, Refused):
             advised = replace(outcome, message=f"{outcome.message}; or {RETAIN}") if provider.is_going else outcome
             await write_of_provider(self._context, provider, advised)
@@ -108,7 +108,7 @@ class ProviderReconciler:
         await write_of_provider(self._context, provider, outcome)
         return RequeueAfter(max(outcome.wait or 0.0, SOON_SECONDS) if outcome.later else SLOW_SECONDS)
 
-    async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
+    async def _work(self, provider: ProviderObject, writer: str) -> Outcome | Refused | Late:
         context, ring = self._context, self._context.rings.ring
         try:
             known = await context.load(provider, ring)
@@ -126,7 +126,7 @@ class ProviderReconciler:
         place = place_of(provider, context.defaults)
         if isinstance(place, Refused):
             return place
-        endpoints = await context.accounts.at(place, str(provider.reference))
+        endpoints = await context.accounts.find_endpoints(place, str(provider.reference))
         if isinstance(endpoints, Refused):
             return endpoints
         accounts = [each.account for each in endpoints if not isinstance(each, UnreachableRegion)]
@@ -150,7 +150,7 @@ class ProviderReconciler:
         )
         return await context.tag_pass(written, provider, ring, grants).run(endpoints, known)
 
-    async def _let_go(self, provider: Provider) -> Result:
+    async def _let_go(self, provider: ProviderObject) -> Result:
         self._since.pop(provider.reference, None)
         await self._context.release(provider)
         return Done()

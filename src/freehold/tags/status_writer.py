@@ -15,19 +15,21 @@ from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, dict_of
 from freehold.tags.policy import status
 from freehold.tags.policy.grants import Grants
 from freehold.tags.policy.outcome import Outcome
-from freehold.tags.policy.references import Provider, Reference, Refused
+from freehold.tags.policy.references import ProviderObject, Reference, Refused
 
 
 @dataclass(frozen=True)
-class Part:
+class ProviderResult:
     """What one provider's object came to. ``provider``: None where it is missing."""
 
     reference: Reference
-    provider: Provider | None
+    provider: ProviderObject | None
     outcome: Outcome | Refused
 
 
-async def write_statuses(context: Context, cloud: Json, parts: Sequence[Part], refused: Refused | None = None) -> None:
+async def write_statuses(
+    context: Context, cloud: Json, parts: Sequence[ProviderResult], refused: Refused | None = None
+) -> None:
     """``refused``: why there are no parts. Raises KubeError."""
     outcomes: dict[str, Outcome | Refused] = {str(each.reference): each.outcome for each in parts}
     if refused is not None:
@@ -44,7 +46,7 @@ async def write_statuses(context: Context, cloud: Json, parts: Sequence[Part], r
     _events(context, cloud, before, after, list(outcomes.values()))
 
 
-async def write_applying(context: Context, cloud: Json, provider: Provider) -> None:
+async def write_applying(context: Context, cloud: Json, provider: ProviderObject) -> None:
     """Say that Ready is false, before the first call for a new generation (A17). Raises KubeError."""
     now = _now(context)
     await _write_of_cloud(context, cloud, status.of_applying(cloud, (status.READY, status.APPLIED), now))
@@ -55,20 +57,20 @@ async def write_applying(context: Context, cloud: Json, provider: Provider) -> N
         await _patch_status(context, PROVIDERS[provider.kind], dict_of(provider), applying)
 
 
-async def write_of_provider(context: Context, provider: Provider, outcome: Outcome | Refused) -> None:
+async def write_of_provider(context: Context, provider: ProviderObject, outcome: Outcome | Refused) -> None:
     """Write what it came to. Raises KubeError."""
     after = status.of_provider(provider.raw, outcome, _now(context))
     await _patch_status(context, PROVIDERS[provider.kind], dict_of(provider), after)
 
 
-async def write_unreferred(context: Context, provider: Provider) -> None:
+async def write_unreferred(context: Context, provider: ProviderObject) -> None:
     """Take back what was said of an object to which no CloudMetadata refers any more. Raises KubeError."""
     if "conditions" in (provider.raw.get("status") or {}):
         unreferred = status.of_unreferred(provider.raw, _now(context))
         await _patch_status(context, PROVIDERS[provider.kind], dict_of(provider), unreferred)
 
 
-def _speaker(context: Context, provider: Provider | None) -> str | None:
+def _speaker(context: Context, provider: ProviderObject | None) -> str | None:
     """Find the oldest that may refer to the object, by its uid: two writers of one status would never rest.
 
     Empty where there is none, None where nobody speaks for it: it is being deleted, or there is none.

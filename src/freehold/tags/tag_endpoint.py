@@ -12,7 +12,7 @@ from freehold.tags.policy.batches import Batch
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagScope
 
 SHARED_SECONDS: Final = 5.0
@@ -30,11 +30,11 @@ class TagEndpoint(Protocol):
         """Empty where one endpoint has all regions."""
         ...
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         """Ask the index, for all pages."""
         ...
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]:
         """Read the resources as they are now, without tags where one is missing; why, where it is not known."""
         ...
 
@@ -68,7 +68,9 @@ class UnreachableRegion:
 class TagAccounts(Protocol):
     """The endpoints that an object names."""
 
-    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
+    async def find_endpoints(
+        self, place: TagScope, subject: str
+    ) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         """Find the endpoints. Raises KubeError where the API server had to be asked and did not answer."""
         ...
 

@@ -22,7 +22,7 @@ from freehold.tags.policy.applied_tags import tags_on_all
 from freehold.tags.policy.approval import ApprovalNeeded, Approved, Approver, NotNeeded, approval, is_risky
 from freehold.tags.policy.batches import Batch, batches
 from freehold.tags.policy.failures import (
-    Done,
+    DoneKeys,
     Failed,
     ReadFirst,
     SendAgain,
@@ -33,13 +33,13 @@ from freehold.tags.policy.failures import (
     took_effect,
 )
 from freehold.tags.policy.failures import after_refused_call as after_refused
-from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.key_decision import LeaveReason
 from freehold.tags.policy.ledger import Proof, Record
 from freehold.tags.policy.ledger_format import LedgerFull
 from freehold.tags.policy.outcome import Outcome, repairs_of
-from freehold.tags.policy.plan import ResourcePlan, Verdict
+from freehold.tags.policy.plan import PlanVerdict, ResourcePlan
 from freehold.tags.policy.plan_resources import settled_records
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.tag_endpoint import TagEndpoint
 
 AT_ONCE = THREADS // 2
@@ -76,12 +76,12 @@ class TagPass:
     async def run(self, endpoints: Endpoints, known: StoredLedger) -> Outcome:
         """Do the pass. Raises StaleObject and KubeError; what a cloud refuses is in the outcome."""
         planned = await self.finder.find_and_plan(endpoints, known)
-        changing = [plan for plan in planned.plans.values() if plan.verdict is Verdict.CHANGES]
+        changing = [plan for plan in planned.plans.values() if plan.verdict is PlanVerdict.CHANGES]
         risky = frozenset(plan.resource.id for plan in changing if is_risky(plan))
         answer = self._approve(changing, risky, planned.outcome)
         held = frozenset[str]() if isinstance(answer, NotNeeded | Approved) else risky
         todo = [plan for plan in changing if plan.resource.id not in held]
-        outcome = _before(planned, answer, held)
+        outcome = _build_planned_outcome(planned, answer, held)
         try:
             recorded = await self._record_intentions(planned, todo, known)
         except LedgerFull as problem:
@@ -110,7 +110,7 @@ class TagPass:
         self, planned: Planned, todo: Sequence[ResourcePlan], known: StoredLedger
     ) -> StoredLedger:
         """Store what is about to be written. Raises LedgerFull."""
-        settled = [plan for plan in planned.plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
+        settled = [plan for plan in planned.plans.values() if plan.verdict is PlanVerdict.NOTHING_TO_DO]
         intended = {plan.resource.id: plan.record_before for plan in todo}
         addresses = {ident: planned.routes[ident].address(ident) for ident in planned.plans}
         noted = {ident: address for ident, address in addresses.items() if address}
@@ -129,7 +129,7 @@ class TagPass:
             if self.hooks.dry is not None:
                 self.hooks.dry.extend(sent)
                 continue
-            written |= await _confirmed(await carry_out(sent, endpoint, self.may_go, announcer), endpoint)
+            written |= await _confirm_vanished(await carry_out(sent, endpoint, self.may_go, announcer), endpoint)
         return written
 
     async def _record_results(
@@ -153,7 +153,10 @@ class TagPass:
             applied=tags_on_all(planned.wanted, left, {plan.resource.id for plan in done}),
             selected=len(left),
             changed=len(done),
-            failed={**outcome.failed, **{ident: _lasting(each, known.of(ident)) for ident, each in failed.items()}},
+            failed={
+                **outcome.failed,
+                **{ident: _lasting(each, known.find_record(ident)) for ident, each in failed.items()},
+            },
             refused=frozenset(written.refused),
             later=outcome.later | written.later | written.unsure,
             wait=written.wait,
@@ -161,10 +164,12 @@ class TagPass:
         )
 
 
-def _before(planned: Planned, answer: object, held: Collection[str]) -> Outcome:
+def _build_planned_outcome(planned: Planned, answer: object, held: Collection[str]) -> Outcome:
     """Say what is known before anything is written. ``held``: what waits for an approval, or for what is not known."""
     notes = tuple(note for plan in planned.plans.values() for note in plan.notes)
-    awaited = {plan.resource.id for plan in planned.plans.values() for n in plan.notes if n.reason is Reason.AWAITED}
+    awaited = {
+        plan.resource.id for plan in planned.plans.values() for n in plan.notes if n.reason is LeaveReason.AWAITED
+    }
     waiting = answer if isinstance(answer, ApprovalNeeded) else None
     later = frozenset(awaited) if waiting else frozenset({*awaited, *held})
     applied = tags_on_all(planned.wanted, planned.plans.values())
@@ -176,13 +181,15 @@ def _parts(todo: Iterable[ResourcePlan], written: Written, earlier: StoredLedger
     part = written.stopped - written.vanished
     done = written.done_on(part)
     return {
-        plan.resource.id: record_of_part(plan, earlier.of(plan.resource.id), done.get(plan.resource.id, Done()))
+        plan.resource.id: record_of_part(
+            plan, earlier.find_record(plan.resource.id), done.get(plan.resource.id, DoneKeys())
+        )
         for plan in todo
         if plan.resource.id in part
     }
 
 
-async def _confirmed(written: Written, endpoint: TagEndpoint) -> Written:
+async def _confirm_vanished(written: Written, endpoint: TagEndpoint) -> Written:
     """Gone is what the resource itself does not show: the ledger must not forget what is there by a word of a call."""
     if not written.vanished:
         return written
@@ -191,7 +198,7 @@ async def _confirmed(written: Written, endpoint: TagEndpoint) -> Written:
     return replace(written, vanished=gone, unsure=written.unsure | (written.vanished - gone))
 
 
-def _is_gone(now: Resource | CloudError) -> bool:
+def _is_gone(now: TaggedResource | CloudError) -> bool:
     return isinstance(now, NotFound) if isinstance(now, CloudError) else not now.tags
 
 
@@ -219,7 +226,7 @@ class Sender(Protocol):
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]: ...
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]: ...
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]: ...
 
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]: ...
 
@@ -233,7 +240,7 @@ class _Way:
     """Since the last one that named the resource in its way, or from the beginning; together in flight count as one."""
     succeeded: bool = False
 
-    def refused(self, named: Collection[str], before: int) -> None:
+    def note_refusal(self, named: Collection[str], before: int) -> None:
         """``before``: how many in a row there were when it was sent."""
         self.refusals += 1
         self.in_a_row = 0 if named else max(self.in_a_row, before + 1)
@@ -283,14 +290,14 @@ class Written:
             self.doubtful + other.doubtful,
         )
 
-    def done_on(self, targets: Collection[str]) -> dict[str, Done]:
+    def done_on(self, targets: Collection[str]) -> dict[str, DoneKeys]:
         """Sum up what the calls have done, or may have, on some of the resources."""
-        found: dict[str, Done] = {}
+        found: dict[str, DoneKeys] = {}
         for batch in self.succeeded:
-            for done in _on(batch, targets, found):
+            for done in _find_done_keys(batch, targets, found):
                 (done.removed if batch.verb.removes else done.written).update(key for key, _ in batch.tags)
         for batch in self.doubtful:
-            for done in _on(batch, targets, found):
+            for done in _find_done_keys(batch, targets, found):
                 (done.perhaps_removed if batch.verb.removes else done.perhaps_written).update(k for k, _ in batch.tags)
         return found
 
@@ -378,7 +385,7 @@ class _Sending:
         except CloudError as error:
             named = self.endpoint.named_in(error, batch.targets)
             if isinstance(error, NeedsPerson):
-                way.refused(named, before)
+                way.note_refusal(named, before)
                 if way.is_hopeless:
                     done.failed |= dict.fromkeys(batch.targets, error)
                     return
@@ -386,7 +393,7 @@ class _Sending:
             self.waiting.extendleft(reversed(_again(steps, batch)))
             await self._note(batch, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
         else:
-            self.announcer.answered(batch, errors)
+            self.announcer.note_answer(batch, errors)
             way.succeeded = True
             if good := set(batch.targets) - errors.keys():
                 done.succeeded.append(batch.only(good) if errors else batch)
@@ -416,7 +423,7 @@ class _Sending:
         async with self.reading:
             read = {} if self.blind else await self.endpoint.read(batch.targets)
             self.blind = self.blind or all(isinstance(now, CloudError) for now in read.values())
-        good = {ident for ident, now in read.items() if isinstance(now, Resource) and took_effect(batch, now)}
+        good = {ident for ident, now in read.items() if isinstance(now, TaggedResource) and took_effect(batch, now)}
         if good:
             self.done.succeeded.append(batch.only(good))
             self.ways[batch.verb, batch.account, batch.region].succeeded = True
@@ -425,8 +432,8 @@ class _Sending:
             self.done.doubtful.append(batch.only(left))
 
 
-def _on(batch: Batch, targets: Collection[str], found: dict[str, Done]) -> list[Done]:
-    return [found.setdefault(target, Done()) for target in set(batch.targets) & set(targets)]
+def _find_done_keys(batch: Batch, targets: Collection[str], found: dict[str, DoneKeys]) -> list[DoneKeys]:
+    return [found.setdefault(target, DoneKeys()) for target in set(batch.targets) & set(targets)]
 
 
 def _again(steps: Sequence[Step], batch: Batch) -> list[Batch]:

@@ -60,7 +60,7 @@ class Secrets:
 
     async def get(self, resource: Resource, key: Key) -> Json:
         if resource.kind != "Secret" or self.value is None:
-            raise kube.NotFound(f"no {resource} {key}")
+            raise kube.ObjectNotFound(f"no {resource} {key}")
         return {"data": {"value": b64encode(self.value).decode()}}
 
 

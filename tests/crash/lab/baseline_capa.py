@@ -205,7 +205,7 @@ class Capa(Naive):
 
 async def _listed(deps: EngineDeps, kind: str) -> Sequence[Observed]:
     driver = deps.registry[kind].driver
-    rows = await driver.listed(driver.list_of(Ref("")))  # type: ignore[attr-defined]  # all that are asked for have lists
+    rows = await driver.read_rows(driver.list_of(Ref("")))  # type: ignore[attr-defined]  # all of these have lists
     return [row.observed for row in rows]
 
 

@@ -20,7 +20,7 @@ from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Reason, Waiting
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from lab.aws import AwsLife
 from lab.leftovers import LitteredWorld
 
@@ -32,7 +32,7 @@ ORDER = ("loadbalancer", "targetgroup", "security-group")
 class CapaCollection:
     """It remembers nothing, and asks nobody whether it is still wanted."""
 
-    client: ApiClient
+    client: AwsClient
 
     async def sweep(self, prove: Prove, *, refused: bool) -> Collected:
         tagged = [{"Key": TAG, "Values": ["owned"]}]

@@ -174,7 +174,7 @@ class TagThenStatus(Naive):
         self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
     ) -> tuple[Observed, bool]:
         driver = deps.registry[node.key.kind].driver
-        marked = await deps.tagger.marked(journal.owner.uuid)
+        marked = await deps.tagger.find_marked(journal.owner.uuid)
         for target, tags in marked.items():
             marks = deps.codec.read(tags)
             if any(str(mark.key) == str(node.key).casefold() for mark in marks.nodes):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Codec, Owner
 from freehold.engine.resources import NodeKey
@@ -123,7 +123,7 @@ def _restored(life: Course, *, back: int, deleted: bool) -> None:
 def _carried(world: Forgeable, owner: Owner) -> None:
     if victim := world.victim_in_carrier():
         kind, ident, target = victim
-        world.forge(target, frozenset({world.codec.carried(owner, kind, ident)}))
+        world.forge(target, frozenset({world.codec.spell_carrier_mark(owner, kind, ident)}))
 
 
 def carried(world: Fresh, numbers: range) -> Iterator[Case]:
@@ -154,12 +154,14 @@ def _forge_id(life: Course, *, kind: str, spare: bool) -> None:
         return
     journal = life.journal
     key = next((key for key in journal.entries if key.kind == kind), NodeKey(kind, "spare"))
-    entry = journal.entries.get(key, Entry(Phase.OWNED))
+    entry = journal.entries.get(key, Entry(RecordState.OWNED))
     if spare:
         key = NodeKey(kind, "spare")
     else:
         life.deleting = True  # the record of ours is gone: no state may know of it before the delete searches for it
-    life.rewrite(journal.put(key, replace(entry, phase=Phase.OWNED, id=victim[0], target=victim[1], request=None)))
+    life.rewrite(
+        journal.put(key, replace(entry, state=RecordState.OWNED, id=victim[0], target=victim[1], request=None))
+    )
 
 
 # -- spies ----------------------------------------------------------------------------------------------

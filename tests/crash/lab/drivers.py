@@ -142,7 +142,7 @@ class MemoryDriver:
     def list_of(self, ref: Ref) -> str:
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         """A restless one leaves out every second row each second time, as if a page were missing."""
         listing = await self._send("list_all", Effect.READ, lambda: self.cloud.listing(self.kind), self.kind)
         self.lists_read += 1
@@ -233,7 +233,7 @@ class MemoryTagger:
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
         return await self.port.send(Call("tags", operation, effect, run, subject, fenced=operation == "attach"))
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search", Effect.READ, self.cloud.index, uuid)
         return {target: tags for target, tags in index.items() if target in also or uuid in self._uuids(tags)}
 

@@ -42,7 +42,7 @@ class MemoryInner:
     registry: Registry
     kinds: tuple[str, ...] = ("TestPool", MACHINE.kind)
 
-    async def within(self, uuid: str) -> TagsByTarget:
+    async def find_inner_targets(self, uuid: str) -> TagsByTarget:
         call = Call("tags", "search_within", Effect.READ, self.cloud.index, uuid)
         index: TagsByTarget = await self.port.send(call)
         return {target: tags for target, tags in index.items() if uuid in self.codec.read(tags).within}
@@ -89,14 +89,14 @@ class InnerWorld(MappedWorld):
         """A stranger's resource says that a machine of the cluster has it: with marks that are copied or made up."""
         made = self.cloud.create(kind, "their-own", {}, creator="stranger")
         its = next((r for r in self.cloud.living() if r.creator == NEIGHBOUR), None)
-        tags = its.tagged(self.cloud.now()) if its else CODEC.owner(MACHINE) | CODEC.within(MACHINE)
+        tags = its.tagged(self.cloud.now()) if its else CODEC.owner(MACHINE) | CODEC.spell_parent_mark(MACHINE)
         self.cloud.attach(made.target, tags, by="stranger")
 
     def claim_within(self, kind: str) -> None:
         """Somebody writes on ours that a machine of the cluster has it."""
         ours = self.ours(kind)
         if ours is not None:
-            self.cloud.attach(ours.target, CODEC.within(MACHINE), by="stranger")
+            self.cloud.attach(ours.target, CODEC.spell_parent_mark(MACHINE), by="stranger")
 
 
 class Machine:

@@ -304,7 +304,7 @@ class Life(Course):
         return self.ensure(self.deps, self.graph, journal, handle, self.state, self.user_tags, **asked)
 
     def decide(self, decision: Decision) -> None:
-        self.decisions = (*self.decisions, decisions.signed(decision, self.keys))
+        self.decisions = (*self.decisions, decisions.sign_decision(decision, self.keys))
         self.stored.touch()
 
     @property
@@ -345,7 +345,7 @@ class Life(Course):
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.world.ring.of(self.owner)
+        return self.world.ring.derive_keys(self.owner)
 
     def hear(self, done: PassResult) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))

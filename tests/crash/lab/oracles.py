@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
 from lab import marks
 from lab.life import Course
@@ -88,7 +88,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
     excused = _excused(life, outcomes, excuse)
     for key, entry in journal.open.items():
         if str(key) not in excused:
-            verdict.open_intents.append(f"{key} {entry.phase.value} {said}")
+            verdict.open_intents.append(f"{key} {entry.state.value} {said}")
     for key in graph.nodes:
         outcome = outcomes.get(str(key))
         if isinstance(outcome, Ready):
@@ -98,7 +98,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif missing := life.world.lacking(held.id):
                 verdict.unlike.append(f"{key} lacks {', '.join(sorted(missing))}")
-            elif held.phase is Phase.RECORDED:
+            elif held.state is RecordState.RECORDED:
                 verdict.unlike.append(f"{key} was never read back")
         elif str(key) not in excused:
             verdict.unlike.append(f"{key}: {outcome}")

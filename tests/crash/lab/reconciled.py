@@ -130,7 +130,7 @@ class ReconciledLife(Course):
         self._annotate(journals.dumps(journal))
 
     def decide(self, decision: Decision) -> None:
-        text = decisions.dumps([decisions.signed(decision, self.keys)])
+        text = decisions.dumps([decisions.sign_decision(decision, self.keys)])
         self.harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
     def roll_back(self, writes: int = 1) -> None:
@@ -175,7 +175,7 @@ class ReconciledLife(Course):
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.harness.rings.ring.of(self.journal.owner)
+        return self.harness.rings.ring.derive_keys(self.journal.owner)
 
     def invalidate(self) -> None:
         """Not possible here: the next pass comes at its time."""

@@ -20,7 +20,7 @@ class PlainCodec:
     def owner(self, owner: Owner) -> frozenset[str]:
         return frozenset({f"owner:{owner.namespace}.{owner.name}", f"uuid:{owner.uuid}"})
 
-    def within(self, owner: Owner) -> frozenset[str]:
+    def spell_parent_mark(self, owner: Owner) -> frozenset[str]:
         return frozenset({f"within:{owner.within}"} if owner.within else ())
 
     def namespace_and_name(self, said: str) -> tuple[str, str]:
@@ -38,10 +38,10 @@ class PlainCodec:
 
     seals_together = 1
 
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
+    def join_seals(self, tags: Collection[str]) -> frozenset[str]:
         return frozenset(tags)
 
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+    def spell_carrier_mark(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         return f"carried:{kind}:{owner.uuid}:{self.carried_id(kind, ident)}"  # as on IBM Cloud, no room for a seal
 
     def carried_id(self, kind: str, ident: str) -> str:
@@ -68,7 +68,7 @@ class SharedSealsCodec(PlainCodec):
 
     seals_together = 28
 
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
+    def join_seals(self, tags: Collection[str]) -> frozenset[str]:
         sealed = sorted(tag.removeprefix("node:") for tag in _apart(tags) if tag.startswith("node:"))
         others = frozenset(tag for tag in tags if not tag.startswith("node:"))
         return others | ({"node:" + "+".join(sealed)} if sealed else frozenset())

@@ -13,11 +13,11 @@ from typing import Any
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect
 from freehold.kube.resources import CONFIG_MAPS
-from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.batches import Batch, TagVerb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import TagEndpoint, UnreachableRegion
 from harness.metadata import CLASSIFIER, Killed, Lab
@@ -83,8 +83,10 @@ class Story(Lab):
     def _foreign_on(self, arn: str) -> Tags:
         return {key: value for key, value in self.tags_on(arn).items() if key not in (*BEFORE, *AFTER)}
 
-    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
-        found = await super().at(place, subject)
+    async def find_endpoints(
+        self, place: TagScope, subject: str
+    ) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
+        found = await super().find_endpoints(place, subject)
         if self.wrap is None or isinstance(found, Refused):
             return found
         return [each if isinstance(each, UnreachableRegion) else self.wrap(self, each) for each in found]
@@ -199,10 +201,10 @@ class _Wrapped:
     def region(self) -> str:
         return self.inner.region
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         return await self.inner.find(query)
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]:
         return await self.inner.read(ids)
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
@@ -228,13 +230,13 @@ class ReplacesTheList(_Wrapped):
         super().__init__(story, inner)
         self._read: dict[str, Tags] = {}
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         found = await super().find(query)
         self._read |= {each.id: {key: min(values) for key, values in each.tags.items()} for each in found}
         return found
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
-        if batch.verb in (Verb.CREATE_TAGS, Verb.TAG_RESOURCES):
+        if batch.verb in (TagVerb.CREATE_TAGS, TagVerb.TAG_RESOURCES):
             for arn in batch.targets:
                 gone = set(self.story.tags_on(arn)) - set(self._read[arn]) - {key for key, _ in batch.tags}
                 self.story.somebody_strips(arn, *gone)
@@ -244,6 +246,6 @@ class ReplacesTheList(_Wrapped):
 class JoinsByAnd(_Wrapped):
     """Asks for all classifiers in one query, whose filters AWS joins by AND."""
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         keys = {CLASSIFIER, FLEET}
         return [each for each in await super().find(query) if keys <= set(each.tags)]

@@ -20,7 +20,7 @@ class ToyTagger:
     def __init__(self, client: ToyClient) -> None:
         self._client = client
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         rows = await self._client.list()
         return {row["id"]: texts(row["tags"]) for row in rows if row["tags"].get(UUID) == uuid or row["id"] in also}
 
@@ -28,10 +28,10 @@ class ToyTagger:
         return {row["id"]: texts(row["tags"]) for row in await self._client.list() if UUID in row["tags"]}
 
     async def tags_of(self, target: str) -> frozenset[str]:
-        return (await self.marked("", [target])).get(target, frozenset())
+        return (await self.find_marked("", [target])).get(target, frozenset())
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
-        found = await self.marked("", targets)
+        found = await self.find_marked("", targets)
         return {target: found.get(target, frozenset()) for target in targets}
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:

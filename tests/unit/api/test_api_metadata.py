@@ -22,7 +22,7 @@ from freehold.providers.aws.types.metadata import AWSMetadata
 from freehold.providers.ibm.tag_dialect import IBM
 from freehold.providers.ibm.types.metadata import IBMMetadata
 from freehold.tags.policy.operations import Opcode, operation, parse_opcode
-from freehold.tags.policy.references import Provider, Refused
+from freehold.tags.policy.references import ProviderObject, Refused
 from freehold.tags.policy.sync_period import parse_sync_period
 from freehold.tags.policy.tag_request import Defaults, parse_request
 from freehold.tags.policy.validation import problems
@@ -59,7 +59,9 @@ def controller_says(kind: str, spec: dict[str, Any]) -> str:
     named = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
     is_cloud = kind == "CloudMetadata"
     cloud = {"metadata": named, "spec": spec if is_cloud else BY}
-    provider = Provider("AWSMetadata" if is_cloud else kind, {"metadata": named, "spec": {} if is_cloud else spec})
+    provider = ProviderObject(
+        "AWSMetadata" if is_cloud else kind, {"metadata": named, "spec": {} if is_cloud else spec}
+    )
     found = parse_request(cloud, provider.reference, provider, "", Defaults((), 600.0))
     return found.message if isinstance(found, Refused) else ""
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from freehold.api.base import ApiModel, Rule
+from freehold.api.base import ApiModel, ApiRule
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.rules import value_at
 from freehold.api.schema_lint import walk
@@ -185,7 +185,7 @@ def subclasses(model: type[ApiModel]) -> Iterator[type[ApiModel]]:
         yield from (each, *subclasses(each))
 
 
-def in_both(model: type[ApiModel]) -> list[Rule]:
+def in_both(model: type[ApiModel]) -> list[ApiRule]:
     return [rule for rule in model.RULES if rule.cel and rule.find]
 
 

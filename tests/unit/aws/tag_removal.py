@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from freehold.engine.decisions import Decision, Verdict, signed
+from freehold.engine.decisions import Decision, Verdict, sign_decision
 from freehold.engine.engine import ensure, release
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Outcome, Reason
 from freehold.engine.resources import NodeKey
 from freehold_sim.faults import Effect, Fault
@@ -74,7 +74,7 @@ async def cut_off(life: Life, create: Create, effect: Effect) -> None:
     while not life.account.cloud.faults.rules()[0]["hits"]:
         await one_pass(life)
     entry = life.journal.entries[create.key]
-    assert entry.phase is Phase.INTENDED
+    assert entry.state is RecordState.INTENDED
     life.die()
 
 
@@ -94,7 +94,7 @@ def tags_of(life: Life, ident: str) -> dict[str, str]:
 def decision(life: Life, key: NodeKey, verdict: Verdict, ident: str = "") -> Decision:
     attempt = life.journal.entries[key].attempt
     plain = Decision(verdict, str(key), ident, attempt, "ada", life.clock.now())
-    return signed(plain, life.deps.ring.of(OWNER))
+    return sign_decision(plain, life.deps.ring.derive_keys(OWNER))
 
 
 def is_asked(outcome: Outcome, ident: str) -> bool:

@@ -26,7 +26,7 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import Binding, NoCredentials
 from freehold.providers.access.limits import Limits, TokenBucket
 from freehold.providers.aws.accounts import AccountLimits, AwsAccount, AwsAccounts, AwsCloud
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.identities import StaticKeys
 from freehold.providers.aws.identity_objects import IdentityReference, StoredIdentities
 from freehold.providers.aws.kind_facts import KINDS
@@ -56,7 +56,7 @@ class Api:
         if resource.kind in self.refused:
             raise kube.Forbidden(f"{resource} {key} is forbidden")
         if (resource.kind, key) not in self.objects:
-            raise kube.NotFound(f"no {resource} {key}")
+            raise kube.ObjectNotFound(f"no {resource} {key}")
         return copy.deepcopy(self.objects[resource.kind, key])
 
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
@@ -250,10 +250,10 @@ async def test_an_api_server_that_does_not_answer_is_no_lack_of_credentials(benc
     """It would be shown as a mistake of the user's, and looked at slowly."""
 
     async def fail(resource: Resource, key: Key) -> Json:
-        raise kube.Unavailable("no answer")
+        raise kube.ServerUnavailable("no answer")
 
     bench.api.get = fail  # type: ignore[method-assign]  # the server goes away
-    with pytest.raises(kube.Unavailable):
+    with pytest.raises(kube.ServerUnavailable):
         await bench.bind()
 
 
@@ -311,7 +311,7 @@ async def test_identities_of_one_account_share_its_limits_region_by_region(bench
         session = AwsSession(StaticKeys(key, "s"), region, mount=bench.sim.mount)
         limits = AccountLimits(session, shared, Limits)
         before = limits.find_bucket("sts")
-        await ApiClient(session, InlinePort()).account()
+        await AwsClient(session, InlinePort()).account()
         assert limits.find_bucket("sts") is not before, "until it is known, an account waits for nobody"
         return limits.find_bucket("ec2")
 
@@ -351,8 +351,8 @@ async def test_marks_are_found_through_the_dependencies_of_an_object(bench: Benc
     vpc = f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{bench.sim.vpc()}"
     assert await account.tags.attach([TagChange(vpc, marks)]) == {}
     bench.sim.clock.advance(60)
-    assert await deps.tagger.marked(owner.uuid) == {vpc: marks}
-    assert (await deps.inventory.shared(0.0)).of(owner.uuid, deps.codec) == {vpc: marks}
+    assert await deps.tagger.find_marked(owner.uuid) == {vpc: marks}
+    assert (await deps.inventory.read_snapshot(0.0)).find_targets(owner.uuid, deps.codec) == {vpc: marks}
     assert account.build_deps("AWSCluster team-a/c1", RING, UUID).registry is deps.registry, (
         "drivers keep what saves calls"
     )

@@ -11,9 +11,9 @@ from freehold.engine.clock import ManualClock
 from freehold.providers.aws.tags.endpoints import AwsTagEndpoint, RegionIndex
 from freehold.providers.aws.tags.native_tags import ReadMode, read_mode
 from freehold.providers.aws.tags.tagged_resources import find_named, kind_of
-from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.batches import Batch, TagVerb
 from freehold.tags.policy.classifiers import Query
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold_sim.aws.settings import Quotas
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
@@ -37,10 +37,10 @@ class Plain:
 
     async def read(self, arns: Collection[str]) -> dict[str, dict[str, str] | errors.CloudError]:
         found = await self.endpoint.read(arns)
-        return {arn: _plain(each) if isinstance(each, Resource) else each for arn, each in found.items()}
+        return {arn: _plain(each) if isinstance(each, TaggedResource) else each for arn, each in found.items()}
 
 
-def _plain(resource: Resource) -> dict[str, str]:
+def _plain(resource: TaggedResource) -> dict[str, str]:
     return {key: value for key, values in resource.tags.items() for value in values}
 
 
@@ -77,7 +77,7 @@ def fleet(account: AwsAccount) -> Fleet:
     return Fleet(account)
 
 
-def batch(verb: Verb, targets: Collection[str], **tags: str | None) -> Batch:
+def batch(verb: TagVerb, targets: Collection[str], **tags: str | None) -> Batch:
     return Batch(verb, ACCOUNT, REGION, tuple(targets), tuple(tags.items()))
 
 
@@ -188,10 +188,10 @@ async def test_where_nothing_can_be_read_of_any_answer_it_is_given_up_soon(
 
 async def test_each_batch_is_one_call_and_foreign_tags_stay(fleet: Fleet) -> None:
     sent = (
-        batch(Verb.CREATE_TAGS, fleet.groups, env="test", old="x"),
-        batch(Verb.DELETE_TAGS, fleet.groups, old="x"),
-        batch(Verb.TAG_RESOURCES, [fleet.secret], env="test", old="x"),
-        batch(Verb.UNTAG_RESOURCES, [fleet.secret], old=None),
+        batch(TagVerb.CREATE_TAGS, fleet.groups, env="test", old="x"),
+        batch(TagVerb.DELETE_TAGS, fleet.groups, old="x"),
+        batch(TagVerb.TAG_RESOURCES, [fleet.secret], env="test", old="x"),
+        batch(TagVerb.UNTAG_RESOURCES, [fleet.secret], old=None),
     )
     for each in sent:
         assert await fleet.tagger.send(each) == {}
@@ -203,14 +203,14 @@ async def test_each_batch_is_one_call_and_foreign_tags_stay(fleet: Fleet) -> Non
 
 async def test_two_hundred_groups_are_one_call(make_account: Callable[..., AwsAccount]) -> None:
     fleet = Fleet(make_account(), size=200)
-    assert await fleet.tagger.send(batch(Verb.CREATE_TAGS, fleet.groups, env="test")) == {}
+    assert await fleet.tagger.send(batch(TagVerb.CREATE_TAGS, fleet.groups, env="test")) == {}
     assert fleet.account.sent() == ["ec2.create_tags"]
     assert all(fleet.tags(arn)["env"] == "test" for arn in fleet.groups)
 
 
 async def test_a_value_that_somebody_set_since_it_was_read_is_not_removed(fleet: Fleet) -> None:
     fleet.account.cloud.strangers.tag(fleet.groups[0], {"env": "theirs"})
-    await fleet.tagger.send(batch(Verb.DELETE_TAGS, fleet.groups[:1], env="ours"))
+    await fleet.tagger.send(batch(TagVerb.DELETE_TAGS, fleet.groups[:1], env="ours"))
     assert fleet.tags(fleet.groups[0])["env"] == "theirs"
 
 
@@ -218,7 +218,7 @@ async def test_a_refusal_names_the_resource_and_changes_nothing(fleet: Fleet) ->
     """EC2 does all or nothing: the others go again without it."""
     targets = [fleet.groups[0], GONE, fleet.groups[1]]
     with pytest.raises(errors.NotFound) as refused:
-        await fleet.tagger.send(batch(Verb.CREATE_TAGS, targets, env="test"))
+        await fleet.tagger.send(batch(TagVerb.CREATE_TAGS, targets, env="test"))
     assert find_named(refused.value, targets) == {GONE}
     assert fleet.groups[1] not in refused.value.message, "a message with 200 ARNs is no message"
     assert fleet.tags(fleet.groups[0]) == {"fleet": "a"}
@@ -230,23 +230,23 @@ async def test_a_batch_that_fails_in_part_is_told_by_resource(make_account: Call
     fleet.account.cloud.strangers.tag(full, {"a": "", "b": ""})
     fleet.fault(Effect.PARTIAL, f"{TAG_API}.TagResources", items=(2,))
     targets = [fleet.secret, full, fleet.groups[2], GONE]
-    failed = await fleet.tagger.send(batch(Verb.TAG_RESOURCES, targets, env="test"))
+    failed = await fleet.tagger.send(batch(TagVerb.TAG_RESOURCES, targets, env="test"))
     assert {arn: type(error) for arn, error in failed.items()} == {
         full: errors.Quota, fleet.groups[2]: errors.Unknown, GONE: errors.NotFound,
     }  # fmt: skip
     assert fleet.tags(fleet.secret)["env"] == "test"
 
 
-@pytest.mark.parametrize("verb", [Verb.CREATE_TAGS, Verb.TAG_RESOURCES])
+@pytest.mark.parametrize("verb", [TagVerb.CREATE_TAGS, TagVerb.TAG_RESOURCES])
 @pytest.mark.parametrize(
     ("effect", "raised"),
     [(Effect.REPLY_LOST, errors.Unknown), (Effect.ERROR_AFTER, errors.Unknown), (Effect.THROTTLE, errors.Throttled),
      (Effect.DENIED, errors.Denied)],
 )  # fmt: skip
 async def test_trouble_of_a_whole_call_is_raised(
-    fleet: Fleet, verb: Verb, effect: Effect, raised: type[errors.CloudError]
+    fleet: Fleet, verb: TagVerb, effect: Effect, raised: type[errors.CloudError]
 ) -> None:
     """What is unknown is read before it is sent again; what was refused for rate had no effect."""
-    fleet.fault(effect, "*.CreateTags" if verb is Verb.CREATE_TAGS else "*.TagResources")
+    fleet.fault(effect, "*.CreateTags" if verb is TagVerb.CREATE_TAGS else "*.TagResources")
     with pytest.raises(raised):
         await fleet.tagger.send(batch(verb, fleet.groups, env="test"))

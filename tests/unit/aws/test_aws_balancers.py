@@ -183,7 +183,7 @@ async def test_every_page_is_read(make_account: Callable[..., AwsAccount]) -> No
             assert [each.id for each in await drivers.by_nonce(nonce)] == [one.id]
             listing = drivers.kind.reads.listing
             assert listing is not None
-            listed = {row.observed.id: row.observed for row in await listing.listed(listing.list_of(Ref(one.id)))}
+            listed = {row.observed.id: row.observed for row in await listing.read_rows(listing.list_of(Ref(one.id)))}
             assert listed[one.id] == await drivers.there(one.id)
 
 
@@ -211,7 +211,7 @@ async def test_a_list_leaves_out_what_is_not_known(front: Front) -> None:
     listing = front.network.kind.reads.listing
     assert listing is not None
     front.network.sent()
-    (row,) = await listing.listed("us-east-1")
+    (row,) = await listing.read_rows("us-east-1")
     assert row.observed.id == theirs and "attributes" not in row.observed.attributes
     assert len(front.network.sent()) == 1
 

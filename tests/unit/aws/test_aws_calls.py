@@ -10,13 +10,13 @@ from botocore import xform_name
 
 from freehold.engine import errors
 from freehold.engine.port import Effect
-from freehold.providers.aws.calls import SECRET, ApiClient, is_fenced, redact_secrets
+from freehold.providers.aws.calls import SECRET, AwsClient, is_fenced, redact_secrets
 from freehold.providers.aws.kind_facts import KINDS, KindFacts, operations_of
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS, REGION, AwsAccount
 
 
-def _answering(account: AwsAccount, operation: str, change: Any) -> ApiClient:
+def _answering(account: AwsAccount, operation: str, change: Any) -> AwsClient:
     """A client whose replies to an operation somebody changes on the way."""
 
     def mount(client: Any) -> None:
@@ -24,7 +24,7 @@ def _answering(account: AwsAccount, operation: str, change: Any) -> ApiClient:
         client.meta.events.register(f"provide-client-params.ec2.{operation}", _first_page)
         client.meta.events.register(f"after-call.ec2.{operation}", lambda parsed, **_: change(parsed))
 
-    return ApiClient(AwsSession(KEYS, REGION, mount=mount), account.port)
+    return AwsClient(AwsSession(KEYS, REGION, mount=mount), account.port)
 
 
 def _first_page(params: dict[str, Any], **_: Any) -> dict[str, Any]:

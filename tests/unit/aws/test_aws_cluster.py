@@ -14,7 +14,7 @@ from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Ready, Reason
 from freehold.engine.port import Effect
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
@@ -123,7 +123,7 @@ async def test_the_cloud_allows_a_role_that_is_bound_to_our_uuid_all_deletes_of_
     allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
     account.iam.put_role_policy(RoleName="infra", PolicyName="all", PolicyDocument=json.dumps(allowed))
     role = AwsSession(AssumedRole(arn, KEYS), REGION, mount=account.mount)
-    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, role.owner_session(OWNER.uuid))))
+    life.deps = replace(life.deps, registry=aws_kinds(AwsClient(role, account.port, role.owner_session(OWNER.uuid))))
     await life.down()
     assert life.standing() == {}
 

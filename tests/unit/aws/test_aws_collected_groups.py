@@ -11,7 +11,7 @@ from freehold.collection.policy import Volumes
 from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import Call, InlinePort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.collector import Scene, collect_traces
 from freehold.providers.aws.collectors.network_interfaces import NetworkInterfaces
 from freehold.providers.aws.collectors.security_groups import SecurityGroups
@@ -57,7 +57,7 @@ class Recording(InlinePort):
 
 
 PORT = Recording()
-CLIENT = ApiClient(AwsSession(KEYS, REGION), PORT)
+CLIENT = AwsClient(AwsSession(KEYS, REGION), PORT)
 
 
 def scene(*groups: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) -> Scene:

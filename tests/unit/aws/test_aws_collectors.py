@@ -15,7 +15,7 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.collection import Collected, Site
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, run_together
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
 from freehold.providers.aws.identities import StaticKeys
 from freehold.providers.aws.session import AwsSession
@@ -84,7 +84,7 @@ async def test_on_a_bare_moto_everything_of_the_cluster_goes() -> None:
         user, clock = OnMoto(), ManualClock()
         ground = _ground(user)
         everything(user, ground)
-        client = ApiClient(AwsSession(StaticKeys("key", "secret"), REGION), InlinePort())
+        client = AwsClient(AwsSession(StaticKeys("key", "secret"), REGION), InlinePort())
         survey = AwsSurvey(client, AwsTagger(client, clock), asyncio.Semaphore(IN_FLIGHT))
         assert all(_left(user, ground.vpc).values())
         await _collect(survey, clock, ground.vpc)
@@ -105,7 +105,7 @@ async def test_no_more_deletes_are_in_flight_than_an_account_may_have() -> None:
         await asyncio.sleep(0)  # lets the others begin
         flying -= 1
 
-    client = ApiClient(AwsSession(StaticKeys("key", "secret"), REGION), Counting())
+    client = AwsClient(AwsSession(StaticKeys("key", "secret"), REGION), Counting())
     turns = asyncio.Semaphore(IN_FLIGHT)
     first, second = (AwsSurvey(client, AwsTagger(client, ManualClock()), turns) for _ in range(2))
     await asyncio.gather(first.run_all([delete] * 50), second.run_all([delete] * 50))

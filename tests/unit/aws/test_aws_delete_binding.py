@@ -10,7 +10,7 @@ import pytest
 
 from freehold.engine import errors
 from freehold.engine.keyed_codec import UUID as OWNER_UUID
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.survey import marks_of
 from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.kind_facts import KINDS
@@ -190,14 +190,14 @@ def _role(account: AwsAccount) -> str:
     return arn
 
 
-def _deleter(account: AwsAccount, arn: str, narrowed: dict[str, Any]) -> ApiClient:
+def _deleter(account: AwsAccount, arn: str, narrowed: dict[str, Any]) -> AwsClient:
     """The session of the role for the deletes of our uuid."""
     deletes = account.session_of(AssumedRole(arn, KEYS, **narrowed)).session.owner_session(UUID)
     assert deletes is not None
-    return ApiClient(deletes, account.port)
+    return AwsClient(deletes, account.port)
 
 
-async def _denied(api: ApiClient, owned: Owned) -> set[str]:
+async def _denied(api: AwsClient, owned: Owned) -> set[str]:
     """The kinds whose delete is denied. What is refused because something uses it was not denied."""
     found = set()
     for kind, (service, operation, params) in owned.deletes.items():
@@ -247,7 +247,7 @@ async def test_what_sts_cannot_pack_for_one_cluster_unbinds_no_owner(account: Aw
     account.cloud.settings = replace(settings, assumptions=tight)
     session = account.session_of(AssumedRole(_role(account), KEYS)).session
     group = account.group(account.vpc(), "g")
-    client = ApiClient(session, account.port, session.collection_session(marks_of("a" * 100)), COLLECTED_METHODS)
+    client = AwsClient(session, account.port, session.collection_session(marks_of("a" * 100)), COLLECTED_METHODS)
     await client.write("ec2", "delete_security_group", group, GroupId=group)
     assert session.not_bound is None
     assert session.owner_session(UUID) is not None
@@ -281,7 +281,7 @@ async def test_the_cloud_denies_to_collect_what_has_no_mark_of_the_cluster(
 ) -> None:
     session = account.session_of(AssumedRole(_role(account), KEYS, **narrowed)).session.collection_session(MARKS)
     assert session is not None
-    api, vpc = ApiClient(session, account.port), account.vpc()
+    api, vpc = AwsClient(session, account.port), account.vpc()
     for key, value in MARKS.items():
         group = account.group(vpc, key, TagSpecifications=tagged("security-group", **{key: value}))
         await api.write("ec2", "delete_security_group", group, GroupId=group)

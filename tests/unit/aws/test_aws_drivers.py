@@ -294,7 +294,7 @@ async def test_the_attributes_of_other_peoples_vpcs_are_not_listed(account: Netw
     ours = await account.make("vpc", cidr="10.1.0.0/16")
     driver = vpc.kind(account.api).reads.listing
     assert driver is not None
-    rows = {row.observed.id: row.observed.attributes for row in await driver.listed("us-east-1")}
+    rows = {row.observed.id: row.observed.attributes for row in await driver.read_rows("us-east-1")}
     assert {ident for ident, attributes in rows.items() if vpc.HOSTNAMES in attributes} == {ours.id}
 
 

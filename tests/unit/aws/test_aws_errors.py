@@ -117,8 +117,8 @@ others mean; those have tests of their own below."""
 ROWS = [(code, error) for error, codes in CODES.items() for code in codes.split()]
 
 
-def _failure(code: str, operation: str = "CreateVpc", service: str = "ec2", status: int = 400) -> errors.Failure:
-    return errors.Failure(status, code, "no", service, operation)
+def _failure(code: str, operation: str = "CreateVpc", service: str = "ec2", status: int = 400) -> errors.AwsFailure:
+    return errors.AwsFailure(status, code, "no", service, operation)
 
 
 @pytest.mark.parametrize(("code", "error"), ROWS, ids=[code for code, _ in ROWS])
@@ -137,7 +137,7 @@ OF_EVERY_OPERATION = [rule for rule in errors.RULES if not rule.operations and n
 
 
 @pytest.mark.parametrize("rule", OF_EVERY_OPERATION, ids=lambda rule: rule.codes[0])
-def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.ErrorRule) -> None:
+def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.AwsErrorRule) -> None:
     """What no row names could be moved to another class, and no test would tell."""
     rows = {code for code, error in ROWS if error is rule.error}
     literal = {code for code in rule.codes if "*" not in code}

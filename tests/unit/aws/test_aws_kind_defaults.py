@@ -6,7 +6,7 @@ import pytest
 
 from freehold.engine.kinds import Dedupe, Registry, Tagging
 from freehold.engine.port import InlinePort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
@@ -19,7 +19,7 @@ TOLD_BY_THEIR_BIRTH_MARK = {"vpc", "internet-gateway", "elastic-ip"}
 
 @pytest.fixture
 def registry() -> Registry:
-    return aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort()))
+    return aws_kinds(AwsClient(AwsSession(KEYS, REGION), InlinePort()))
 
 
 @pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])

@@ -11,7 +11,7 @@ from freehold.controllers.other_objects import OtherStoredObjects
 from freehold.controllers.recovery.open_decisions import find_open_decisions, match_candidates
 from freehold.engine.decisions import Verdict
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.journal import Entry, Journal, RecordState, dumps
 from freehold.engine.keyed_codec import NODE as NODE_KEY
 from freehold.engine.keyed_codec import OWNER as OWNER_KEY
 from freehold.engine.keyed_codec import UUID as UUID_KEY
@@ -220,9 +220,9 @@ async def test_a_record_of_another_object_is_an_answer_where_the_operator_wrote_
     create = CREATES["vpc"]
     ident = await cut_off_and_stripped(life, create)
     other = Owner("11111111-aaaa-4bbb-8ccc-222222222222", "AWSCluster", "evil", "other")
-    keys = life.deps.ring.of(other)
+    keys = life.deps.ring.derive_keys(other)
     signature = "x" * 16 if how == "forged" else keys.signature(keys.writing, "vpc", ident)
-    entry = Entry(Phase.OWNED, ident, signature=signature, key=keys.writing)
+    entry = Entry(RecordState.OWNED, ident, signature=signature, key=keys.writing)
     journal = Journal(other, {VPC: entry}, key=keys.writing)
     name = "copy" if how == "copied" else other.name
     metadata = {"name": name, "namespace": other.namespace, "annotations": {JOURNAL_ANNOTATION: dumps(journal)}}

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.engine.journal import Journal
 from freehold.engine.port import Call
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from harness.account import RecordingPort
 from harness.aws_account import AwsAccount
 from harness.aws_machine_life import KEY, Machine
@@ -63,7 +63,7 @@ async def _life_with_a_crash(at: int, *, after: bool) -> bool:
     """Return whether there were so many calls."""
     account = AwsAccount()
     port, kept = CrashingPort(0, after=after), Kept()
-    account.port, account.api = port, ApiClient(account.session, port)
+    account.port, account.api = port, AwsClient(account.session, port)
     machine = Machine(account)
     group, stranger = machine.target_group(), account.instance(machine.subnets[1])
     account.elbv2.register_targets(TargetGroupArn=group, Targets=[{"Id": stranger}])

@@ -22,7 +22,7 @@ from freehold.providers.aws.machine.facts import (
     MachineGroup,
     MachineQuestions,
     MachineSubnet,
-    Selection,
+    ResourceSelection,
 )
 from freehold.providers.aws.machine.facts_reader import AwsMachineFactsReader
 from freehold.providers.aws.tags.tagger import AwsTagger
@@ -129,15 +129,15 @@ async def test_the_subnets_of_a_vpc_and_those_that_the_spec_selects(asked: Asked
         second: MachineSubnet(second, vpc, "us-east-1b"),
         third: MachineSubnet(third, vpc, "us-east-1c", for_pods=True),
     }
-    nodes = Selection(filters=(Filter("tag:for", ("nodes",)),))
+    nodes = ResourceSelection(filters=(Filter("tag:for", ("nodes",)),))
     found = await asked.ask(vpc=vpc, subnet=nodes)
     assert found.subnets == Answer(tuple(expected[ident] for ident in sorted(expected)))
     assert found.chosen == Answer((expected[second],))
-    by_both = await asked.ask(subnet=Selection(first, nodes.filters))
+    by_both = await asked.ask(subnet=ResourceSelection(first, nodes.filters))
     assert by_both.chosen == Answer(())
-    assert (await asked.ask(subnet=Selection(first))).chosen == Answer((expected[first],))
-    assert (await asked.ask(subnet=Selection("subnet-0123456789abcdef0"))).chosen == Answer(())
-    assert (await asked.ask(subnet=Selection())).chosen == Answer(()), "no filter selects nothing, and not all"
+    assert (await asked.ask(subnet=ResourceSelection(first))).chosen == Answer((expected[first],))
+    assert (await asked.ask(subnet=ResourceSelection("subnet-0123456789abcdef0"))).chosen == Answer(())
+    assert (await asked.ask(subnet=ResourceSelection())).chosen == Answer(()), "no filter selects nothing, and not all"
     assert (await asked.ask(vpc="vpc-0123456789abcdef0")).subnets == NotThere()
 
 
@@ -145,10 +145,10 @@ async def test_groups_by_id_and_by_filter_in_whatever_vpc(asked: Asked) -> None:
     vpc, other = asked.account.vpc(), asked.account.vpc("10.1.0.0/16")
     one = asked.account.group(vpc, "one", TagSpecifications=tagged("security-group", team="a"))
     two = asked.account.group(other, "two", TagSpecifications=tagged("security-group", team="a"))
-    team, none = Selection(filters=(Filter("tag:team", ("a",)),)), Selection("sg-0123456789abcdef0")
-    found = (await asked.ask(groups=(Selection(one), team, none))).groups
+    team, none = ResourceSelection(filters=(Filter("tag:team", ("a",)),)), ResourceSelection("sg-0123456789abcdef0")
+    found = (await asked.ask(groups=(ResourceSelection(one), team, none))).groups
     groups = tuple(sorted((MachineGroup(one, vpc), MachineGroup(two, other)), key=lambda each: each.id))
-    assert found == Answer({Selection(one): (MachineGroup(one, vpc),), team: groups, none: ()})
+    assert found == Answer({ResourceSelection(one): (MachineGroup(one, vpc),), team: groups, none: ()})
 
 
 async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
@@ -156,7 +156,7 @@ async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
     group = asked.account.group(vpc)
     questions = {
         "instance_type": "t3.medium", "image": ImageByName(CAPA, "capa-ami-ubuntu-24.04-?1.34.0-*"), "vpc": vpc,
-        "groups": (Selection(group),),
+        "groups": (ResourceSelection(group),),
     }  # fmt: skip
     first = await asked.ask(**questions)
     alone = asked.sent()
@@ -177,9 +177,9 @@ async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
         ("ec2.DescribeInstanceTypes", {"instance_type": "t3.medium"}, "type"),
         ("ec2.DescribeImages", {"image": ImageById("ami-0a0000000000000c1")}, "image"),
         ("ssm.GetParameter", {"image": ImageByParameter(EKS), "instance_type": "t3.medium"}, "image"),
-        ("ec2.DescribeSubnets", {"subnet": Selection("subnet-1")}, "chosen"),
+        ("ec2.DescribeSubnets", {"subnet": ResourceSelection("subnet-1")}, "chosen"),
         ("ec2.DescribeVpcs", {"vpc": "vpc-1"}, "subnets"),
-        ("ec2.DescribeSecurityGroups", {"groups": (Selection("sg-1"),)}, "groups"),
+        ("ec2.DescribeSecurityGroups", {"groups": (ResourceSelection("sg-1"),)}, "groups"),
     ],
 )
 async def test_a_question_that_is_refused_has_no_answer(
@@ -197,7 +197,7 @@ async def test_where_aws_lately_had_no_room_is_full(asked: Asked) -> None:
     log = asked.account.session.capacity_log
     log.note("t3.medium", subnets[1])
     assert (await asked.ask(vpc=vpc, instance_type="t3.medium")).full == {"us-east-1b"}
-    assert (await asked.ask(subnet=Selection(subnets[1]), instance_type="t3.medium")).full == {"us-east-1b"}
+    assert (await asked.ask(subnet=ResourceSelection(subnets[1]), instance_type="t3.medium")).full == {"us-east-1b"}
     assert (await asked.ask(vpc=vpc, instance_type="t3.large")).full == frozenset()
 
 

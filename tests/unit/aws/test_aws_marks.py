@@ -36,7 +36,7 @@ def test_what_is_written_is_legal_and_can_be_read(
     owner: Owner, key: NodeKey, seal: str, nonce: str, cluster: str
 ) -> None:
     machine = Owner(owner.uuid, "AWSMachine", owner.namespace, owner.name, within=cluster)
-    written = CODEC.owner(machine) | CODEC.label(key) | CODEC.within(machine)
+    written = CODEC.owner(machine) | CODEC.label(key) | CODEC.spell_parent_mark(machine)
     written |= {CODEC.birth(key, nonce), CODEC.node(key, seal)}
     _assert_legal(written)
     assert set(tag_map(written)) == {OWNER, UUID, NODE, SEAL, BIRTH, "freehold.dev/cluster-uuid"}, (
@@ -62,7 +62,7 @@ def test_two_nodes_are_not_taken_for_each_other(two: tuple[NodeKey, NodeKey]) ->
 @given(st.sets(SEALS, max_size=CODEC.seals_together))
 def test_the_seals_of_a_wave_fit_into_one_value(seals: set[str]) -> None:
     key = NodeKey("subnet", "a")
-    joined = CODEC.joined([CODEC.node(key, seal) for seal in seals])
+    joined = CODEC.join_seals([CODEC.node(key, seal) for seal in seals])
     assert len(joined) == min(len(seals), 1)
     _assert_legal(joined)
     assert CODEC.read(CODEC.label(key) | joined).nodes == {NodeMark(key, seal) for seal in seals or ("",)}
@@ -73,7 +73,7 @@ def test_the_seals_of_a_wave_fit_into_one_value(seals: set[str]) -> None:
 )  # fmt: skip
 def test_a_carriers_mark_can_be_read(kind: str, ident: str, uuid: str, seal: str) -> None:
     owner = Owner(uuid, "AWSCluster", "team-a", "prod")
-    written = frozenset({CODEC.carried(owner, kind, ident, seal)})
+    written = frozenset({CODEC.spell_carrier_mark(owner, kind, ident, seal)})
     _assert_legal(written)
     assert CODEC.read(written).carried == {CarriedMark(kind, uuid, CODEC.carried_id(kind, ident), seal)}
 
@@ -81,7 +81,7 @@ def test_a_carriers_mark_can_be_read(kind: str, ident: str, uuid: str, seal: str
 @given(st.tuples(st.text(max_size=200), st.text(max_size=200)).filter(lambda two: two[0] != two[1]))
 def test_two_resources_in_one_carrier_have_two_keys(two: tuple[str, str]) -> None:
     owner = Owner(ID, "AWSCluster", "team-a", "prod")
-    one, other = (CODEC.key(CODEC.carried(owner, "route", ident)) for ident in two)
+    one, other = (CODEC.key(CODEC.spell_carrier_mark(owner, "route", ident)) for ident in two)
     assert one != other
 
 
@@ -98,8 +98,14 @@ def test_the_spelling_for_ever() -> None:
     """What one version writes, every later one must read: this test is not to be changed."""
     owner = Owner(ID, "AWSCluster", "team-a", "prod", within=ID)
     key = NodeKey("subnet", "private/a")
-    sealed = CODEC.joined([CODEC.node(key, "bcdefgha"), CODEC.node(key, "abcdefgh")])
-    written = CODEC.owner(owner) | CODEC.within(owner) | CODEC.label(key) | {CODEC.birth(key, "fabcdefghijkl")} | sealed
+    sealed = CODEC.join_seals([CODEC.node(key, "bcdefgha"), CODEC.node(key, "abcdefgh")])
+    written = (
+        CODEC.owner(owner)
+        | CODEC.spell_parent_mark(owner)
+        | CODEC.label(key)
+        | {CODEC.birth(key, "fabcdefghijkl")}
+        | sealed
+    )
     assert tag_map(written) == {
         "freehold.dev/owner": "team-a/prod",
         "freehold.dev/owner-uuid": ID,
@@ -110,5 +116,5 @@ def test_the_spelling_for_ever() -> None:
     }
     long = tag_map(CODEC.label(NodeKey("subnet", "x" * 260)))
     assert long == {NODE: "subnet/" + "x" * 239 + "-c1504c8f"}
-    carried = CODEC.carried(owner, "route", "rtb-0a1b2c3d4e5f60718/0.0.0.0/0", "abcdefgh")
+    carried = CODEC.spell_carrier_mark(owner, "route", "rtb-0a1b2c3d4e5f60718/0.0.0.0/0", "abcdefgh")
     assert tag_map([carried]) == {"freehold.dev/carried.route.rtb-0a1b2c3d4e5f60718/0.0.0.0/0": f"{ID} abcdefgh"}

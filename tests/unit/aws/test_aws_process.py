@@ -9,7 +9,7 @@ from pathlib import Path
 
 from freehold.engine.port import InlinePort
 from freehold.providers.aws import reading
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kinds import vpc
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS
@@ -23,12 +23,12 @@ async def test_one_address_serves_all_services_and_regions(tmp_path: Path) -> No
             assert process.stdout is not None
             url = json.loads(process.stdout.readline())["url"]
             here, there = (AwsSession(KEYS, region, endpoint=url) for region in ("us-east-1", "eu-west-1"))
-            api = ApiClient(here, InlinePort())
+            api = AwsClient(here, InlinePort())
             made = await api.write("ec2", "create_vpc", "x", CidrBlock="10.0.0.0/16")
             await api.write("s3", "create_bucket", "our-bucket", Bucket="our-bucket")
             assert await api.account() == ACCOUNT
             assert [seen.id for seen in await reading.read_all(api, vpc.READ)] == [made["Vpc"]["VpcId"]]
-            assert await reading.read_all(ApiClient(there, InlinePort()), vpc.READ) == []
+            assert await reading.read_all(AwsClient(there, InlinePort()), vpc.READ) == []
             here.close()
             there.close()
         finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from freehold.providers.aws.errors import RULES, ErrorRule
+from freehold.providers.aws.errors import RULES, AwsErrorRule
 from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.permissions.policies import BOUND_ACTIONS, iam_action
 
@@ -88,7 +88,7 @@ def test_the_deletes_that_are_bound_are_those_whose_conditions_know_tags() -> No
     assert all("](https://docs.aws.amazon.com/service-authorization/" in row[3] for row in rows)
 
 
-def error_row(rule: ErrorRule) -> tuple[str, str]:
+def error_row(rule: AwsErrorRule) -> tuple[str, str]:
     """The first two cells: codes, with the operations that they count of, and the class."""
     codes = ", ".join(f"`{code}`" for code in rule.codes)
     of = f" of {', '.join(sorted(rule.operations))}" if rule.operations else ""

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from freehold.engine import errors
 from freehold.engine.port import InlinePort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.identities import AssumedRole, OwnCredentials, StaticKeys
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.faults import Effect, Fault
@@ -76,9 +76,9 @@ def client_at() -> Iterator[Any]:
     """Return a maker of API clients for an address."""
     sessions: list[AwsSession] = []
 
-    def make(url: str) -> ApiClient:
+    def make(url: str) -> AwsClient:
         sessions.append(AwsSession(KEYS, REGION, endpoint=url))
-        return ApiClient(sessions[-1], InlinePort())
+        return AwsClient(sessions[-1], InlinePort())
 
     yield make
     for session in sessions:
@@ -223,7 +223,7 @@ async def test_each_identity_acts_in_its_own_account(account: AwsAccount) -> Non
 async def test_the_account_is_asked_for_once_for_all_objects(account: AwsAccount) -> None:
     """ARNs need it, and each object has a client of its own on the shared session."""
     for _ in range(2):
-        assert await ApiClient(account.session, account.port).account() == ACCOUNT
+        assert await AwsClient(account.session, account.port).account() == ACCOUNT
     assert account.sent() == ["sts.get_caller_identity"]
 
 

@@ -17,7 +17,7 @@ from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.ownership import Owner
 from freehold.engine.tag_api_fallback import ASKED_AGAIN
 from freehold.engine.tag_text import tag_map, text, texts
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.capa_tags import cluster_key
@@ -224,11 +224,11 @@ async def test_a_tagging_api_without_endpoint_is_done_without(world: Tagged) -> 
     def _unreachable(**_: Any) -> None:
         raise EndpointConnectionError(endpoint_url="https://tagging.example")
 
-    api = ApiClient(AwsSession(KEYS, REGION, mount=mount), world.account.port)
+    api = AwsClient(AwsSession(KEYS, REGION, mount=mount), world.account.port)
     tagger = AwsTagger(api, world.clock)
     assert await tagger.attach([change(world.vpc, MARKS)]) == {}
     world.wait_for_index()
-    assert as_maps(await tagger.marked(UUID)) == {world.vpc: MARKS}
+    assert as_maps(await tagger.find_marked(UUID)) == {world.vpc: MARKS}
 
 
 async def test_one_that_is_missing_does_not_stop_the_others_of_ec2(world: Tagged) -> None:
@@ -345,7 +345,7 @@ async def test_the_index_shows_an_owners_resources(
     await world.put([world.group], {OWNER_UUID: OTHER_UUID})
     await world.put([world.classic], {CLUSTER_UUID: UUID})
     world.wait_for_index()
-    assert as_maps(await world.tagger.marked(UUID)) == dict.fromkeys(ours, MARKS)
+    assert as_maps(await world.tagger.find_marked(UUID)) == dict.fromkeys(ours, MARKS)
     assert set(await world.tagger.everything()) == {*ours, world.group}
 
 
@@ -354,7 +354,7 @@ async def test_the_index_is_asked_for_more_arns_in_one_call(world: Tagged) -> No
     await world.put([world.group], {"team": "a"})
     world.wait_for_index()
     world.account.port.calls.clear()
-    assert as_maps(await world.tagger.marked(UUID, also=[world.group])) == {
+    assert as_maps(await world.tagger.find_marked(UUID, also=[world.group])) == {
         world.vpc: MARKS,
         world.group: {"team": "a"},
     }
@@ -368,9 +368,9 @@ async def test_without_the_index_the_services_show_the_same(world: Tagged) -> No
     await world.put([world.group], {OWNER_UUID: OTHER_UUID})
     await world.put([world.classic], {"team": "a"})
     world.wait_for_index()
-    with_index = await world.tagger.marked(UUID, also=[world.classic]), await world.tagger.everything()
+    with_index = await world.tagger.find_marked(UUID, also=[world.classic]), await world.tagger.everything()
     world.deny(f"{TAG_API}.*")
-    without = await world.tagger.marked(UUID, also=[world.classic]), await world.tagger.everything()
+    without = await world.tagger.find_marked(UUID, also=[world.classic]), await world.tagger.everything()
     assert with_index == without
     assert [set(found) for found in without] == [{*ours, world.classic}, {*ours, world.group}]
 
@@ -390,7 +390,7 @@ async def test_buckets_of_other_regions_are_left_out(world: Tagged) -> None:
         Bucket="bucket-elsewhere", CreateBucketConfiguration=elsewhere
     )
     world.deny(f"{TAG_API}.*")
-    assert as_maps(await world.tagger.marked(UUID)) == {world.bucket: MARKS}
+    assert as_maps(await world.tagger.find_marked(UUID)) == {world.bucket: MARKS}
 
 
 async def test_where_only_writing_is_denied_the_index_is_still_read(world: Tagged) -> None:
@@ -398,7 +398,7 @@ async def test_where_only_writing_is_denied_the_index_is_still_read(world: Tagge
     await world.put([world.vpc], MARKS)
     world.wait_for_index()
     world.account.port.calls.clear()
-    assert set(await world.tagger.marked(UUID)) == {world.vpc}
+    assert set(await world.tagger.find_marked(UUID)) == {world.vpc}
     assert world.account.sent() == [f"{TAG_API}.get_resources"]
 
 
@@ -407,7 +407,7 @@ async def test_what_was_tagged_once_is_not_found(make_account: Callable[..., Aws
     world = Tagged(make_account(lags=Lags.none()))
     await world.put([world.vpc], MARKS)
     await world.tagger.detach([change(world.vpc, MARKS)])
-    assert as_maps(await world.tagger.marked(UUID, also=[world.vpc])) == {}
+    assert as_maps(await world.tagger.find_marked(UUID, also=[world.vpc])) == {}
 
 
 async def test_the_index_can_leave_out_what_lists_show(world: Tagged) -> None:
@@ -428,14 +428,16 @@ async def test_trouble_of_the_index_is_told(world: Tagged) -> None:
 async def test_carriers_are_found_by_a_key_that_nobody_knows(world: Tagged) -> None:
     """The journal is lost: the ids in the keys are not known."""
     owners = (Owner(uuid, "AWSCluster", "team-a", "prod") for uuid in (UUID, OTHER_UUID))
-    marks = (KeyedCodec().carried(owner, "route", f"rtb-1/{n}", "abcdefgh") for n, owner in enumerate(owners))
+    marks = (
+        KeyedCodec().spell_carrier_mark(owner, "route", f"rtb-1/{n}", "abcdefgh") for n, owner in enumerate(owners)
+    )
     ours, others = (tag_map([mark]) for mark in marks)
     await world.put([world.vpc], ours)
     await world.put([world.subnets[0]], others)
     await world.put([world.subnets[1]], MARKS)
     world.wait_for_index()
     marked = {world.subnets[1]: MARKS}
-    assert as_maps(await world.with_carriers.marked(UUID)) == {world.vpc: ours, **marked}
+    assert as_maps(await world.with_carriers.find_marked(UUID)) == {world.vpc: ours, **marked}
     assert as_maps(await world.with_carriers.everything()) == {world.vpc: ours, world.subnets[0]: others, **marked}
 
 

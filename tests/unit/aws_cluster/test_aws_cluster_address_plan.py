@@ -97,13 +97,13 @@ NAMES = ("public:eu-central-1a:10.0.0.0/20:5", "private:us-gov-west-1b:172.16.64
 
 @pytest.mark.parametrize("logical", NAMES)
 def test_a_logical_name_holds_the_whole_choice(logical: str) -> None:
-    slot = Slot.of(logical)
+    slot = Slot.parse_name(logical)
     assert slot is not None and slot.logical == logical
 
 
 @pytest.mark.parametrize("other", ["subnet-zone-1", "public:a:10.0.0.0/33:1", "public:a:10.0.0.1/20:1", "a:b:c:d", ""])
 def test_other_names_are_not_of_derived_subnets(other: str) -> None:
-    assert Slot.of(other) is None
+    assert Slot.parse_name(other) is None
 
 
 layouts = st.builds(

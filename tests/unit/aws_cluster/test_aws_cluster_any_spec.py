@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from freehold.api.crd import build_crd
 from freehold.engine.graph import Graph
 from freehold.providers.aws.cluster.desired import Decided, nodes
-from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Recorded
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer
@@ -31,7 +31,7 @@ RECORDS = (
 def test_no_spec_breaks_the_decision(spec: dict[str, Any], seed: int, recorded: Recorded) -> None:
     choose = random.Random(seed)
     raw = cluster({"region": REGION, **fewer(spec, choose)})
-    known = Facts(Answer(ZONES), recorded=recorded)
+    known = AWSClusterFacts(Answer(ZONES), recorded=recorded)
     found = decide(NAMES, raw, known, storage=True)
     assert isinstance(found, Decided | RefusedSpec | UndecidedSpec)
     again = decide(NAMES, reordered(raw, choose), known, storage=True)

@@ -8,9 +8,9 @@ import pytest
 
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
@@ -19,7 +19,7 @@ from harness.aws_account import KEYS
 from harness.aws_graphs import requests
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts, wanted
 
-REGISTRY = aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort()))
+REGISTRY = aws_kinds(AwsClient(AwsSession(KEYS, REGION), InlinePort()))
 EVERYTHING: Spec = {
     "region": REGION,
     "network": {"vpc": {"ipv6": {}}},
@@ -100,7 +100,7 @@ def test_a_driver_changes_what_the_table_says_and_reports_the_rest(facts_of: Kin
 @pytest.mark.parametrize("facts_of", [kind for kind in KINDS if kind.name != "bootstrap-secret"], ids=lambda k: k.name)
 def test_whatever_a_cluster_asks_for_is_in_the_table(facts_of: KindFacts) -> None:
     """A new key of a request is compared with nothing until it has its place here."""
-    known = Facts(**{**vars(facts()), "image": Answer("ami-1"), "namesakes": Answer(())})
+    known = AWSClusterFacts(**{**vars(facts()), "image": Answer("ami-1"), "namesakes": Answer(())})
     plan = wanted(NAMES, cluster(EVERYTHING), known, account="111122223333", storage=True)
     assert isinstance(plan, AWSWanted)
     asked = [request for key, request in requests(plan.graph).items() if NodeKey.parse(key).kind == facts_of.name]

@@ -10,7 +10,7 @@ import pytest
 
 from freehold.api.feature_gates import FeatureGate
 from freehold.engine.errors import CloudError, Denied, Unavailable
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
@@ -32,7 +32,7 @@ NETWORK = GivenNetwork({SUBNET["id"]: GivenSubnet(SUBNET["id"], ZONES[0], "10.0.
 
 
 class Cloud:
-    """Answers, and writes down what it was asked (discover.FactsReader)."""
+    """Answers, and writes down what it was asked (discover.AWSClusterFactsReader)."""
 
     not_bound = ""
 
@@ -72,7 +72,7 @@ class Cloud:
         return Answer(self._namesakes if cluster == NAMES.cluster else ())
 
 
-def journal(**phases: Phase) -> Journal:
+def journal(**phases: RecordState) -> Journal:
     keys = {
         "vpc": NodeKey("vpc", "main"),
         "bastion": NodeKey("instance", "bastion"),
@@ -95,16 +95,20 @@ async def decide(
     ("spec", "record", "asked"),
     [
         pytest.param({"region": REGION}, journal(), ["zones", "namesakes"], id="a new cluster"),
-        pytest.param({"region": REGION}, journal(vpc=Phase.OWNED), ["zones"], id="one that has begun owns its name"),
+        pytest.param(
+            {"region": REGION}, journal(vpc=RecordState.OWNED), ["zones"], id="one that has begun owns its name"
+        ),
         pytest.param(GIVEN, journal(), ["zones", "network", "namesakes"], id="a given VPC"),
-        pytest.param(GIVEN, journal(vpc=Phase.GIVEN), ["zones", "network", "namesakes"], id="given is not begun"),
+        pytest.param(GIVEN, journal(vpc=RecordState.GIVEN), ["zones", "network", "namesakes"], id="given is not begun"),
         pytest.param(BASTION, journal(), ["zones", "image", "namesakes"], id="a bastion"),
         pytest.param(GROUPS, journal(), ["zones", "namesakes", "groups"], id="security groups of others"),
-        pytest.param(GROUPS, journal(vpc=Phase.OWNED), ["zones"], id="they say later themselves what is wrong"),
-        pytest.param(BASTION, journal(bastion=Phase.OWNED), ["zones"], id="a bastion keeps its image"),
+        pytest.param(GROUPS, journal(vpc=RecordState.OWNED), ["zones"], id="they say later themselves what is wrong"),
+        pytest.param(BASTION, journal(bastion=RecordState.OWNED), ["zones"], id="a bastion keeps its image"),
         pytest.param(SIX, journal(), ["zones", "namesakes"], id="IPv6"),
-        pytest.param(SIX, journal(vpc=Phase.OWNED), ["zones", "has_ipv6"], id="IPv6 in a VPC that is there"),
-        pytest.param(SIX, journal(vpc=Phase.OWNED, egress=Phase.OWNED), ["zones"], id="IPv6 that is on record"),
+        pytest.param(SIX, journal(vpc=RecordState.OWNED), ["zones", "has_ipv6"], id="IPv6 in a VPC that is there"),
+        pytest.param(
+            SIX, journal(vpc=RecordState.OWNED, egress=RecordState.OWNED), ["zones"], id="IPv6 that is on record"
+        ),
         pytest.param(
             {**BASTION, "bastion": {"enabled": True, "ami": "ami-2"}}, journal(), ["zones", "namesakes"], id="own image"
         ),
@@ -149,7 +153,7 @@ async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name()
 
 async def test_a_delete_does_not_ask_which_address_families_there_are() -> None:
     cloud = Cloud(fails={"has_ipv6": Denied("ec2:DescribeVpcs is denied")})
-    found = await decide(SIX, cloud, journal(vpc=Phase.OWNED), deletionTimestamp="2026-01-01T12:05:00Z")
+    found = await decide(SIX, cloud, journal(vpc=RecordState.OWNED), deletionTimestamp="2026-01-01T12:05:00Z")
     assert isinstance(found, AWSWanted)
 
 
@@ -158,7 +162,7 @@ async def test_a_cluster_of_the_same_name_stops_the_first_create_and_not_a_clust
     found = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)))
     assert isinstance(found, RefusedSpec)
     assert found.reason == "NameTaken"
-    there = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)), journal(vpc=Phase.OWNED))
+    there = await decide({"region": REGION}, Cloud((Namesake("arn:of:theirs"),)), journal(vpc=RecordState.OWNED))
     assert isinstance(there, AWSWanted)
 
 
@@ -183,7 +187,7 @@ async def test_the_name_is_that_of_the_cluster_that_owns_the_object() -> None:
 async def test_what_cannot_be_asked_is_said_and_nothing_is_wanted(
     spec: Spec, what: str, error: CloudError, reason: str
 ) -> None:
-    found = await decide(spec, Cloud(fails={what: error}), journal(vpc=Phase.OWNED) if spec is SIX else None)
+    found = await decide(spec, Cloud(fails={what: error}), journal(vpc=RecordState.OWNED) if spec is SIX else None)
     assert isinstance(found, UndecidedSpec)
     (answer,) = found.missing.values()
     assert (answer.reason.value, answer.message) == (reason, error.message)
@@ -211,7 +215,7 @@ async def test_a_bucket_begins_with_the_gate_and_stays_without_it() -> None:
     gate = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
     wanted = [
         await decide(spec, Cloud()), await decide(spec, Cloud(), gates=gate),
-        await decide(spec, Cloud(), journal(bucket=Phase.OWNED)),
+        await decide(spec, Cloud(), journal(bucket=RecordState.OWNED)),
     ]  # fmt: skip
     assert [isinstance(each, AWSWanted) and NodeKey("s3-bucket", "main") in each.graph.nodes for each in wanted] == [
         False, True, True,

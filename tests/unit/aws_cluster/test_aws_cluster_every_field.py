@@ -10,7 +10,7 @@ import pytest
 
 from freehold.api.served_fields import Serving, find_covering
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import RefusedSpec
 from harness.aws_bases import BASES, OTHER, PRIVATE, facts_of
@@ -18,7 +18,7 @@ from harness.aws_graphs import plain
 from harness.aws_specs import REGION, VPC, ZONES, Spec, cluster, wanted
 from unit.api.test_api_served_fields import leaves
 
-STAGE = DefaultNames("team", "stage")
+STAGE = AWSClusterNames("team", "stage")
 """The zones that ``Random`` chooses for this name are not the first ones."""
 _ENTRIES = {each: find_covering(AWS_CLUSTERS.name.fields, each) for each in leaves()}
 FIELDS = [field for field, entry in _ENTRIES.items() if entry and entry.serving is Serving.SERVED]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Recorded
 from freehold.providers.aws.cluster.recorded import recorded_in
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
@@ -61,7 +61,7 @@ def test_other_edits_are_taken(old: Spec, new: Spec, status: dict[str, Any] | No
 
 
 def said(spec: Spec, recorded: Recorded, has_ipv6: Any = None) -> list[str]:
-    found = decide(NAMES, cluster(spec), Facts(Answer(ZONES), recorded=recorded, own_vpc_has_ipv6=has_ipv6))
+    found = decide(NAMES, cluster(spec), AWSClusterFacts(Answer(ZONES), recorded=recorded, own_vpc_has_ipv6=has_ipv6))
     return [str(each) for each in found.problems] if isinstance(found, RefusedSpec) else []
 
 
@@ -91,15 +91,17 @@ def test_the_rest_is_wanted(spec: Spec, recorded: Recorded, has_ipv6: Any) -> No
 
 
 def test_a_cloud_that_does_not_answer_decides_nothing() -> None:
-    known = Facts(Answer(ZONES), recorded=MADE_FOUR, own_vpc_has_ipv6=NoAnswer(Reason.RETRYING, "no answer", 7.0))
+    known = AWSClusterFacts(
+        Answer(ZONES), recorded=MADE_FOUR, own_vpc_has_ipv6=NoAnswer(Reason.RETRYING, "no answer", 7.0)
+    )
     found = decide(NAMES, cluster(SIX), known)
     assert isinstance(found, UndecidedSpec) and list(found.missing) == [FIELD]
 
 
 def test_an_egress_only_gateway_of_its_own_tells_that_its_vpc_has_ipv6() -> None:
     key = NodeKey("egress-only-gateway", "main")
-    assert recorded_in({key: Entry(Phase.OWNED, id="eigw-1")}).ipv6
-    assert not recorded_in({key: Entry(Phase.VACANT)}).ipv6
+    assert recorded_in({key: Entry(RecordState.OWNED, id="eigw-1")}).ipv6
+    assert not recorded_in({key: Entry(RecordState.VACANT)}).ipv6
 
 
 def test_both_spellings_of_four_are_one_wish() -> None:
@@ -108,5 +110,5 @@ def test_both_spellings_of_four_are_one_wish() -> None:
     assert plain.cluster_plan == spelled.cluster_plan
 
 
-def _four() -> Facts:
-    return Facts(Answer(ZONES), recorded=MADE_FOUR)
+def _four() -> AWSClusterFacts:
+    return AWSClusterFacts(Answer(ZONES), recorded=MADE_FOUR)

@@ -12,7 +12,7 @@ import pytest
 
 from freehold.providers.aws.cluster.address_plan import Slot
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, GivenSubnet, Recorded
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.served_fields import observe_served_fields
 from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, decide, facts
@@ -20,12 +20,12 @@ from harness.aws_specs import NAMES, REGION, VPC, ZONES, Spec, cluster, decide, 
 OPEN, INNER = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
 
 
-def known(*, ipv6: bool = False) -> Facts:
+def known(*, ipv6: bool = False) -> AWSClusterFacts:
     there = GivenNetwork({
         OPEN: GivenSubnet(OPEN, ZONES[0], "10.1.0.0/24", public=True, ipv6=ipv6),
         INNER: GivenSubnet(INNER, ZONES[1], "10.1.1.0/24", public=False, ipv6=ipv6),
     })  # fmt: skip
-    return Facts(Answer(ZONES), network=Answer(there))
+    return AWSClusterFacts(Answer(ZONES), network=Answer(there))
 
 
 def given(first: dict[str, Any], second: dict[str, Any], **vpc: Any) -> Spec:
@@ -33,7 +33,7 @@ def given(first: dict[str, Any], second: dict[str, Any], **vpc: Any) -> Spec:
     return {"region": REGION, "network": {"vpc": {**VPC, **vpc}, "subnets": subnets}}
 
 
-def decided(spec: Spec, on: Facts) -> Decided:
+def decided(spec: Spec, on: AWSClusterFacts) -> Decided:
     found = decide(NAMES, cluster(spec), on)
     assert isinstance(found, Decided), found
     return found
@@ -89,7 +89,7 @@ def test_ipv6_where_no_listed_subnet_has_it() -> None:
         INNER: GivenSubnet(INNER, ZONES[1], "10.1.1.0/24", public=False),
         "subnet-2": GivenSubnet("subnet-2", ZONES[2], "10.1.2.0/24", public=False, ipv6=True),
     })  # fmt: skip
-    found = decided(given({}, {}, ipv6={}), Facts(Answer(ZONES), network=Answer(there)))
+    found = decided(given({}, {}, ipv6={}), AWSClusterFacts(Answer(ZONES), network=Answer(there)))
     assert [str(note) for note in found.notes] == [
         "spec.network.vpc.ipv6: none of the listed subnets has an IPv6 range, so no machine in them has an IPv6 address"
     ]
@@ -103,7 +103,7 @@ def test_an_own_derived_subnet_by_its_id_is_what_it_was_made_as() -> None:
     spec: Spec = {"region": REGION, "network": {"vpc": VPC, "subnets": subnets}}
     assert [note.field for note in decided(spec, held).notes] == ["spec.network.vpc.id"]
     changed = copy.deepcopy(spec)
-    slot = Slot.of(first.subnets[0].logical)
+    slot = Slot.parse_name(first.subnets[0].logical)
     assert slot is not None
     changed["network"]["subnets"][0] |= {"isPublic": not slot.public, "cidrBlock": "10.0.250.0/24"}
     found = decided(changed, held)

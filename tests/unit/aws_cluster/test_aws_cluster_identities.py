@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api.crd import build_crd
 from freehold.api.parse import parse
-from freehold.providers.aws.cluster.cluster_plan import Identity
+from freehold.providers.aws.cluster.cluster_plan import CallerIdentity
 from freehold.providers.aws.cluster.identities import Allowed, NotAllowed, may_use
 from freehold.providers.aws.types.identity import AWSClusterControllerIdentitySpec
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
@@ -17,7 +17,7 @@ from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import schema_of
 
-IDENTITY = Identity("AWSClusterRoleIdentity", "deployer")
+IDENTITY = CallerIdentity("AWSClusterRoleIdentity", "deployer")
 TEAM = {"team": "a", "stage": "prod"}
 
 

@@ -12,8 +12,8 @@ from freehold.api.crd import build_crd
 from freehold.engine.outcomes import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, GivenSubnet, Recorded
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
@@ -26,7 +26,7 @@ STRATEGY = CustomStrategy(schema_of(build_crd(AWS_CLUSTERS)), has_status=True)
 LEAST: Spec = {"region": REGION}
 
 
-def problems(spec: Spec, known: Facts | None = None, names: DefaultNames = NAMES) -> list[str]:
+def problems(spec: Spec, known: AWSClusterFacts | None = None, names: AWSClusterNames = NAMES) -> list[str]:
     """What the condition says."""
     found = decide(names, cluster({**LEAST, **spec}), known or facts(), storage=True)
     return [str(each) for each in found.problems] if isinstance(found, RefusedSpec) else []
@@ -155,7 +155,7 @@ def test_what_a_rule_can_know_is_refused_at_apply_time_and_in_a_condition(case: 
     spec, field, said = KNOWN_AT_APPLY[case]
     (refused,) = refusals(spec)
     assert refused.startswith((f"{field}: Invalid value: ", f"{field}.k: Too long: ")) and said in refused
-    (problem,) = problems(spec, Facts(NotThere((REGION,))) if case == "region in words" else None)
+    (problem,) = problems(spec, AWSClusterFacts(NotThere((REGION,))) if case == "region in words" else None)
     assert problem.startswith(field) and (case == "long value" or said in problem)
 
 
@@ -176,12 +176,12 @@ def recorded() -> Recorded:
     return Recorded(VPC["id"], {each.logical: "" for each in found.cluster_plan.subnets})
 
 
-def given(*subnets: GivenSubnet) -> Facts:
+def given(*subnets: GivenSubnet) -> AWSClusterFacts:
     """What is known of a given VPC that has these."""
     return replace(facts(), network=Answer(GivenNetwork({each.id: each for each in subnets})))
 
 
-def new(**groups: str) -> Facts:
+def new(**groups: str) -> AWSClusterFacts:
     """It is known that nothing of the object exists. ``groups``: the VPCs of those that do."""
     return replace(facts(), namesakes=Answer(()), groups=Answer(groups) if groups else None)
 
@@ -190,13 +190,15 @@ BESIDE = "subnet-0123456789abcdef1"
 """In the VPC, or not, and not in ``spec.network.subnets``."""
 BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
-KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
+KNOWN_LATER: dict[str, tuple[Spec, AWSClusterFacts, str]] = {
     "no region": ({"region": None}, facts(), "spec.region: it is missing; give the AWS region"),
     "unknown region": (
-        {"region": "eu-central-9"}, Facts(NotThere(("eu-central-1", "eu-west-1"))),
+        {"region": "eu-central-9"}, AWSClusterFacts(NotThere(("eu-central-1", "eu-west-1"))),
         "spec.region: there is no AWS region 'eu-central-9'; choose one of eu-central-1, eu-west-1",
     ),
-    "region without zones": ({}, Facts(Answer(())), "spec.region: region 'eu-central-1' has no availability zone"),
+    "region without zones": (
+        {}, AWSClusterFacts(Answer(())), "spec.region: region 'eu-central-1' has no availability zone"
+    ),
     "another partition": ({"partition": "aws-cn"}, facts(), "spec.partition: region 'eu-central-1' is in partition"),
     "upstream's key": (
         {"additionalTags": {"sigs.k8s.io/cluster-api-provider-aws/cluster/b": "owned"}}, facts(),
@@ -520,7 +522,7 @@ def test_other_ranges_are_for_aws_to_refuse(block: str) -> None:
 
 def test_every_problem_says_what_to_do() -> None:
     """What is wrong, then what to do: two clauses. What a type must be says it by itself."""
-    cases: list[tuple[Spec, Facts | None]] = [(spec, None) for spec, _, _ in KNOWN_AT_APPLY.values()]
+    cases: list[tuple[Spec, AWSClusterFacts | None]] = [(spec, None) for spec, _, _ in KNOWN_AT_APPLY.values()]
     cases += [(spec, known) for name, (spec, known, _) in KNOWN_LATER.items() if name != "a type"]
     said = [each.partition(": ")[2] for spec, known in cases for each in problems(spec, known)]
     assert [each for each in said if not {";", ":"} & set(each)] == []
@@ -533,13 +535,13 @@ def test_all_problems_are_said_at_once() -> None:
 
 def test_a_name_that_does_not_fit_into_a_tag_is_refused() -> None:
     """``sigs.k8s.io/cluster-api-provider-aws/cluster/<name>`` has at most 128 characters, and is never cut (ADR 5)."""
-    assert problems({}, names=DefaultNames("team", "a" * 83)) == []
-    (found,) = problems({}, names=DefaultNames("team", "a" * 84))
+    assert problems({}, names=AWSClusterNames("team", "a" * 83)) == []
+    (found,) = problems({}, names=AWSClusterNames("team", "a" * 84))
     assert found.startswith("metadata.name: 'aaaa") and "84 characters" in found and "choose a shorter name" in found
 
 
 def test_a_cloud_that_does_not_answer_decides_nothing() -> None:
-    found = decide(NAMES, cluster(LEAST), Facts(NoAnswer(Reason.RETRYING, "no answer", 7.0)))
+    found = decide(NAMES, cluster(LEAST), AWSClusterFacts(NoAnswer(Reason.RETRYING, "no answer", 7.0)))
     assert isinstance(found, UndecidedSpec) and found.after == 7.0
 
 
@@ -559,7 +561,7 @@ def test_a_vpc_that_is_taken_out_is_refused_by_the_record() -> None:
 
 # --- notes ---------------------------------------------------------------------------------------
 
-NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
+NOTES: dict[str, tuple[Spec, AWSClusterFacts, list[str]]] = {
     "nothing to say": ({}, facts(), []),
     "fields that are not acted on": (
         {"imageLookupOrg": "1", **network(subnets=[subnet(tags={"a": "b"}), subnet(1, isPublic=False)])}, facts(),
@@ -606,7 +608,7 @@ NOTES: dict[str, tuple[Spec, Facts, list[str]]] = {
 
 
 @pytest.mark.parametrize(("spec", "known", "said"), NOTES.values(), ids=NOTES.keys())
-def test_a_person_is_told_what_they_may_not_expect(spec: Spec, known: Facts, said: list[str]) -> None:
+def test_a_person_is_told_what_they_may_not_expect(spec: Spec, known: AWSClusterFacts, said: list[str]) -> None:
     found = decide(NAMES, cluster({**LEAST, **spec}), known, storage=True)
     assert isinstance(found, Decided), found
     assert [str(note) for note in found.notes] == said

@@ -11,7 +11,7 @@ from freehold.engine.kinds import Dedupe, Kind
 from freehold.engine.outcomes import Category, Ready
 from freehold.engine.port import Effect, Port
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, wanted
 from lab.cloud import Traits
@@ -66,7 +66,9 @@ def named(node: Node) -> Node:
 
 def plan(spec: Spec) -> AWSWanted:
     found = wanted(
-        NAMES, cluster({"region": REGION, **spec}), Facts(Answer(ZONES), namesakes=Answer(()), image=Answer("ami-1"))
+        NAMES,
+        cluster({"region": REGION, **spec}),
+        AWSClusterFacts(Answer(ZONES), namesakes=Answer(()), image=Answer("ami-1")),
     )
     assert isinstance(found, AWSWanted)
     return found

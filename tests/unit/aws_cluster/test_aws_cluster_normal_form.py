@@ -12,10 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.api.crd import build_crd
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, Role, Rule, Source, SourceKind, Subnet
+from freehold.providers.aws.cluster.cluster_plan import (
+    ClusterPlan,
+    NatGateway,
+    PlannedSubnet,
+    Role,
+    Source,
+    SourceKind,
+    TrafficRule,
+)
 from freehold.providers.aws.cluster.desired import Decided
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Recorded
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, GivenSubnet, Recorded
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.objects.cloud_answers import Answer
 from freehold_apiserver.custom import CustomStrategy
@@ -42,7 +50,7 @@ LEAST: Spec = {"region": REGION}
 
 
 def plan_of(
-    spec: Spec, known: Facts | None = None, *, storage: bool = True, names: DefaultNames = NAMES
+    spec: Spec, known: AWSClusterFacts | None = None, *, storage: bool = True, names: AWSClusterNames = NAMES
 ) -> ClusterPlan:
     found = decide(names, cluster(spec), known or facts(), storage=storage)
     assert isinstance(found, Decided), found
@@ -141,7 +149,7 @@ def _of_two_schemes(spec: Spec) -> Spec:
     }
 
 
-def _around(spec: Spec) -> Facts:
+def _around(spec: Spec) -> AWSClusterFacts:
     """What is known beside a spec: where it gives a VPC, that one's subnets."""
     ids = (SUBNET["id"], "subnet-0123456789abcdef1")
     blocks = (f"10.1.{number}.0/24" for number, _ in enumerate(ids))
@@ -297,12 +305,12 @@ def test_the_default_cluster() -> None:
     assert found.bastion is None and found.bucket is None and found.tags == ()
 
 
-def group(spec: Spec, role: Role, known: Facts | None = None) -> tuple[Rule, ...]:
+def group(spec: Spec, role: Role, known: AWSClusterFacts | None = None) -> tuple[TrafficRule, ...]:
     (found,) = (each for each in plan_of(spec, known).groups if each.role is role)
     return found.rules
 
 
-def ports(rules: tuple[Rule, ...]) -> list[str]:
+def ports(rules: tuple[TrafficRule, ...]) -> list[str]:
     return [f"{r.protocol} {r.from_port}-{r.to_port} {r.source.kind.value}:{r.source.value}" for r in rules]
 
 
@@ -325,7 +333,7 @@ def test_rules_of_the_default_cluster_are_upstreams() -> None:
     assert group(LEAST, Role.LB) == ()
 
 
-BALANCER_RULES: dict[str, tuple[Spec, Facts, Role, list[str]]] = {
+BALANCER_RULES: dict[str, tuple[Spec, AWSClusterFacts, Role, list[str]]] = {
     "another port of the API server": (
         {}, facts(port=443), Role.API_SERVER_LB, ["tcp 443-443 ipv4:0.0.0.0/0"],
     ),
@@ -370,7 +378,7 @@ BALANCER_RULES: dict[str, tuple[Spec, Facts, Role, list[str]]] = {
 
 
 @pytest.mark.parametrize(("spec", "known", "role", "wanted"), BALANCER_RULES.values(), ids=BALANCER_RULES.keys())
-def test_rules(spec: Spec, known: Facts, role: Role, wanted: list[str]) -> None:
+def test_rules(spec: Spec, known: AWSClusterFacts, role: Role, wanted: list[str]) -> None:
     assert ports(group({**LEAST, **spec}, role, known)) == wanted
 
 
@@ -442,20 +450,20 @@ def test_two_load_balancers_have_opposite_schemes_and_subnets() -> None:
 
 def test_a_long_name_is_hashed_as_upstream_hashes_it() -> None:
     """CAPA's GenerateELBName: 28 letters of blake2b, and -k8s; names with dots get dashes."""
-    (balancer,) = plan_of(LEAST, names=DefaultNames("team", "a" * 40)).load_balancers
+    (balancer,) = plan_of(LEAST, names=AWSClusterNames("team", "a" * 40)).load_balancers
     assert len(balancer.name) == 32 and balancer.name.endswith("-k8s")
-    (dotted,) = plan_of(LEAST, names=DefaultNames("team", "a.b")).load_balancers
+    (dotted,) = plan_of(LEAST, names=AWSClusterNames("team", "a.b")).load_balancers
     assert dotted.name == "a-b-apiserver"
 
 
 def test_no_default_name_begins_with_what_aws_refuses() -> None:
     network = {**LEAST, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
-    (balancer,) = plan_of(network, names=DefaultNames("internal", "a")).load_balancers
+    (balancer,) = plan_of(network, names=AWSClusterNames("internal", "a")).load_balancers
     assert not balancer.name.startswith("internal-") and balancer.name.endswith("-k8s")
 
 
 def test_names_like_ids_are_made_legal_for_groups() -> None:
-    assert {each.name for each in plan_of(LEAST, names=DefaultNames("team", "sg-1")).groups} >= {"@sg-1-node"}
+    assert {each.name for each in plan_of(LEAST, names=AWSClusterNames("team", "sg-1")).groups} >= {"@sg-1-node"}
 
 
 # --- a given VPC, and what is on record ----------------------------------------------------------
@@ -556,7 +564,7 @@ def test_listed_subnets_are_called_by_their_ids_and_nat_is_in_their_zone() -> No
         {"id": "subnet-zone-1-public", "availabilityZone": ZONES[0], "cidrBlock": "10.0.1.0/24", "isPublic": True},
     ]
     found = plan_of({**LEAST, "network": {"subnets": subnets}})
-    private = Subnet("subnet-zone-1-private", "", "subnet-zone-1-private", ZONES[0], "10.0.0.0/24")
+    private = PlannedSubnet("subnet-zone-1-private", "", "subnet-zone-1-private", ZONES[0], "10.0.0.0/24")
     assert found.subnets[0] == private
     assert found.nat_gateways == (NatGateway(ZONES[0], "subnet-zone-1-public"),)
 

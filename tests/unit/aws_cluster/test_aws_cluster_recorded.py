@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.desired import Decided
@@ -24,7 +24,7 @@ def plan_of(spec: Spec, recorded: Recorded, zones: tuple[str, ...] = ZONES) -> C
     return found.cluster_plan
 
 
-def journal_of(found: ClusterPlan, phase: Phase = Phase.OWNED) -> dict[NodeKey, Entry]:
+def journal_of(found: ClusterPlan, phase: RecordState = RecordState.OWNED) -> dict[NodeKey, Entry]:
     """As the engine writes it: one entry a node, with the nodes that must outlive it."""
     assert found.bastion is not None
     record = {VPC: Entry(phase, "vpc-0123456789abcdef0")}
@@ -38,8 +38,8 @@ def journal_of(found: ClusterPlan, phase: Phase = Phase.OWNED) -> dict[NodeKey, 
     return record
 
 
-@pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.RECORDED, Phase.OWNED])
-def test_what_the_journal_holds_is_wanted_again(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [RecordState.INTENDED, RecordState.RECORDED, RecordState.OWNED])
+def test_what_the_journal_holds_is_wanted_again(phase: RecordState) -> None:
     """Also a create that may have been sent: a second choice would make a second subnet."""
     first = plan_of(SPEC, Recorded())
     held = recorded_in(journal_of(first, phase))
@@ -49,9 +49,9 @@ def test_what_the_journal_holds_is_wanted_again(phase: Phase) -> None:
         assert (later.subnets, later.nat_gateways, later.bastion) == (first.subnets, first.nat_gateways, first.bastion)
 
 
-@pytest.mark.parametrize("phase", [Phase.GIVEN, Phase.REUSED, Phase.VACANT, Phase.THEIRS])
-def test_what_is_not_ours_was_no_choice(phase: Phase) -> None:
-    known = phase in (Phase.GIVEN, Phase.REUSED)
+@pytest.mark.parametrize("phase", [RecordState.GIVEN, RecordState.REUSED, RecordState.VACANT, RecordState.THEIRS])
+def test_what_is_not_ours_was_no_choice(phase: RecordState) -> None:
+    known = phase in (RecordState.GIVEN, RecordState.REUSED)
     assert recorded_in(journal_of(plan_of(SPEC, Recorded()), phase)) == Recorded(anything=known)
 
 
@@ -81,7 +81,7 @@ def test_a_load_balancer_stays_in_the_subnets_that_it_is_in(kind: str, scheme: s
     (first,) = plan_of(listed("m"), Recorded()).load_balancers
     requires = tuple(str(NodeKey(SUBNET_KIND, each)) for each in first.subnets)
     held = recorded_in(
-        {balancer_key(first): Entry(Phase.OWNED, "lb", requires=(*requires, "security-group/apiserver-lb"))}
+        {balancer_key(first): Entry(RecordState.OWNED, "lb", requires=(*requires, "security-group/apiserver-lb"))}
     )
     (later,) = plan_of(listed("a", "m", "z"), held).load_balancers
     assert later.subnets == first.subnets

@@ -13,14 +13,14 @@ from freehold.api.parse import parse
 from freehold.collection.policy import Collect, Policy, SkipCollection, UnreadablePolicy, Volumes
 from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.engine.context import STRANGER
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import status
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.facts import Facts, Namesake
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Namesake
 from freehold.providers.aws.cluster.types.status import AWSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
@@ -46,7 +46,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
 
 def plan(spec: Spec | None = None, **facts: Any) -> Desired:
     known = {"image": Answer("ami-1"), "namesakes": Answer(()), **facts}
-    return wanted(NAMES, cluster({"region": REGION, **(spec or {})}), Facts(Answer(ZONES), **known))
+    return wanted(NAMES, cluster({"region": REGION, **(spec or {})}), AWSClusterFacts(Answer(ZONES), **known))
 
 
 def obj(status: dict[str, Any] | None = None, spec: Spec | None = None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def report(found: Desired, *, without: tuple[str, ...] = (), **but: Outcome) -> 
     for key in found.graph.nodes:
         if key.kind in without:
             continue
-        entries[key] = Entry(Phase.OWNED, id=ident(key))
+        entries[key] = Entry(RecordState.OWNED, id=ident(key))
         seen = Observed(ident(key), str(key), State.READY, attributes=ATTRIBUTES.get(key.kind, {}))
         outcomes[key] = but.get(key.kind.replace("-", "_")) or Ready(seen, Category.MANAGED)
     return PassReport(found, Journal(OWNER, entries), outcomes)

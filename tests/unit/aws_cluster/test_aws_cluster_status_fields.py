@@ -12,12 +12,12 @@ import yaml
 from freehold.api.served_fields import find_covering
 from freehold.collection.policy import Collect, Volumes
 from freehold.collection.things import DEFAULT_TASKS
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.status import build_status
 from freehold.providers.objects.adapter import PassReport
@@ -80,7 +80,7 @@ def _status(spec: Spec, *, blocked: bool) -> Any:
     """Of a pass in which all is ready, or the VPC is not."""
     raw = cluster({"region": REGION, **spec})
     raw["metadata"] |= {"uid": "u1", "generation": 3, "resourceVersion": "9"}
-    found = wanted(NAMES, raw, Facts(Answer(ZONES), image=Answer("ami-1"), namesakes=Answer(())))
+    found = wanted(NAMES, raw, AWSClusterFacts(Answer(ZONES), image=Answer("ami-1"), namesakes=Answer(())))
     assert isinstance(found, AWSWanted)
     outcomes: dict[NodeKey, Outcome] = {}
     for key in found.graph.nodes:
@@ -90,7 +90,7 @@ def _status(spec: Spec, *, blocked: bool) -> Any:
             outcomes[key] = Blocked(Reason.QUOTA, 300.0, "no more VPCs")
     journal = Journal(
         Owner("u1", AWS_CLUSTER.kind, NAMES.namespace, NAMES.cluster),
-        {key: Entry(Phase.OWNED, id=str(key)) for key in found.graph.nodes},
+        {key: Entry(RecordState.OWNED, id=str(key)) for key in found.graph.nodes},
     )
     collection = Collect(DEFAULT_TASKS, Volumes.RETAIN, "default")
     return build_status(raw, PassReport(found, journal, outcomes), NOW, collection).status

@@ -17,8 +17,8 @@ from freehold.engine.reasons import Reason
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.desired import AWSWanted
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, GivenSubnet, Namesake, Recorded
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, GivenSubnet, Namesake, Recorded
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
@@ -44,13 +44,13 @@ CAPA, ROLE = (
 CCM = f"kubernetes.io/cluster/{NAMES.cluster}"
 
 
-def known(**more: Any) -> Facts:
+def known(**more: Any) -> AWSClusterFacts:
     found = facts()
     values = {"recorded": found.recorded, "network": Answer(NETWORK), "image": Answer(IMAGE), "namesakes": Answer(())}
-    return Facts(found.zones, found.api_port, **{**values, **more})
+    return AWSClusterFacts(found.zones, found.api_port, **{**values, **more})
 
 
-def plan(spec: Spec, *, storage: bool = False, names: DefaultNames = NAMES, **more: Any) -> AWSWanted:
+def plan(spec: Spec, *, storage: bool = False, names: AWSClusterNames = NAMES, **more: Any) -> AWSWanted:
     found = wanted(names, cluster(spec), known(**more), account="111122223333", storage=storage)
     assert isinstance(found, AWSWanted), found
     return found
@@ -279,7 +279,7 @@ def test_names_of_target_groups_fit_and_differ_between_clusters_and_ports() -> N
     nlb = {**LEAST, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]}}
     names = [
         node.name
-        for names in (NAMES, DefaultNames("team", "test"), DefaultNames("other", "prod"))
+        for names in (NAMES, AWSClusterNames("team", "test"), AWSClusterNames("other", "prod"))
         for key, node in graph(nlb, names=names).nodes.items()
         if key.kind == "target-group"
     ]
@@ -290,7 +290,7 @@ def test_names_of_target_groups_fit_and_differ_between_clusters_and_ports() -> N
 def test_a_bastion_whose_subnet_is_not_known_is_no_node() -> None:
     """A delete does not ask for zones: of a cluster without recorded subnets there is none for it to be in."""
     spec = cluster({**LEAST, "bastion": {"enabled": True}})
-    found = wanted(NAMES, spec, Facts(None, facts().api_port), account="111122223333", storage=False)
+    found = wanted(NAMES, spec, AWSClusterFacts(None, facts().api_port), account="111122223333", storage=False)
     assert isinstance(found, AWSWanted)
     assert keys.BASTION not in found.graph.nodes
 
@@ -529,10 +529,12 @@ def manifests(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("manifest", manifests(UPSTREAM), ids=lambda manifest: str(manifest["metadata"]["name"]))
 def test_upstreams_manifests_decide_to_a_graph_or_say_what_is_wrong(manifest: dict[str, Any]) -> None:
-    names = DefaultNames("default", manifest["metadata"]["name"])
+    names = AWSClusterNames("default", manifest["metadata"]["name"])
     region = manifest["spec"].get("region", REGION)
     zones = Answer(tuple(f"{region}{letter}" for letter in "abc"))
-    found = wanted(names, manifest, Facts(zones, namesakes=Answer(()), image=Answer(IMAGE), network=Answer(NETWORK)))
+    found = wanted(
+        names, manifest, AWSClusterFacts(zones, namesakes=Answer(()), image=Answer(IMAGE), network=Answer(NETWORK))
+    )
     if isinstance(found, AWSWanted):
         assert plain(found.graph)
     else:
@@ -543,8 +545,8 @@ def test_upstreams_manifests_decide_to_a_graph_or_say_what_is_wrong(manifest: di
 def test_the_example_decides_to_a_default_cluster() -> None:
     (manifest,) = manifests(EXAMPLE)
     zones = Answer(tuple(f"{manifest['spec']['region']}{letter}" for letter in "abc"))
-    names = DefaultNames(manifest["metadata"]["namespace"], manifest["metadata"]["name"])
-    found = wanted(names, manifest, Facts(zones, namesakes=Answer(())))
+    names = AWSClusterNames(manifest["metadata"]["namespace"], manifest["metadata"]["name"])
+    found = wanted(names, manifest, AWSClusterFacts(zones, namesakes=Answer(())))
     assert isinstance(found, AWSWanted)
     assert sum(counts(found.graph).values()) == 25
     assert found.notes == ()

@@ -16,14 +16,14 @@ from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.errors import NotFound
 from freehold.engine.graph import Graph, Node
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from freehold.engine.outcomes import Blocked, Ready
 from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
 from freehold.engine.secret_values import compress
 from freehold.providers.access.audit import FileAudit
 from freehold.providers.access.ports import ObjectPort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.machine.bootstrap import BootstrapFields, BootstrapPlan, describe_secret, plan_bootstrap
 from freehold.providers.aws.registry import aws_kinds
 from freehold_sim.faults import Effect
@@ -58,7 +58,7 @@ class Machine(Life):
         super().__init__(account, self.nodes())
         self.written = _Written()
         self.store = self.written  # type: ignore[assignment]  # the same Protocol
-        self.api = ApiClient(account.session, ObjectPort(account.port, "default/demo", audit))
+        self.api = AwsClient(account.session, ObjectPort(account.port, "default/demo", audit))
         self.deps = replace(self.deps, registry=aws_kinds(self.api), port=account.port, secrets=self)
         self.outcomes: list[str] = []
 
@@ -169,9 +169,9 @@ async def test_what_is_left_goes_when_the_machine_has_its_node(machine: Machine)
     machine.join()
     await machine.up()
     assert not machine.secrets() and machine.instances() == 1
-    assert machine.journal.entries[INSTANCE].phase is Phase.OWNED
-    left = [entry.phase for key, entry in machine.journal.entries.items() if key.kind == "bootstrap-secret"]
-    assert set(left) == {Phase.VACANT}
+    assert machine.journal.entries[INSTANCE].state is RecordState.OWNED
+    left = [entry.state for key, entry in machine.journal.entries.items() if key.kind == "bootstrap-secret"]
+    assert set(left) == {RecordState.VACANT}
 
 
 async def test_what_is_left_goes_with_the_machine(machine: Machine) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from freehold.engine.secret_values import named
+from freehold.engine.secret_values import find_references
 from freehold.providers.aws.machine.bootstrap import BootstrapFields, BootstrapPlan, describe_secret, plan_bootstrap
 
 UUID = "6b1f3c52-0000-4000-8000-000000000001"
@@ -101,7 +101,9 @@ class Machine:
         plan = plan_bootstrap(BootstrapFields(), describe_secret("boot", DATA), UUID)
         assert isinstance(plan, BootstrapPlan) and isinstance(plan.user_data, str)
         (self.script,) = yaml.safe_load(plan.user_data)["bootcmd"]
-        self.secrets = {str(one.request["name"]): named(one.request)[0].transform(DATA) for one in plan.secrets}
+        self.secrets = {
+            str(one.request["name"]): find_references(one.request)[0].transform(DATA) for one in plan.secrets
+        }
         self.put("eu-west-1")
 
     def _programs(self, texts: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import re
 import pytest
 import yaml
 
-from freehold.engine.secret_values import named
+from freehold.engine.secret_values import find_references
 from freehold.providers.aws.machine.bootstrap import (
     MOST_IN_SECRET,
     MOST_USER_DATA,
@@ -47,7 +47,7 @@ def problems(data: bytes, fields: BootstrapFields, form: str = "") -> list[str]:
 def test_the_pieces_together_are_the_data(size: int) -> None:
     data = random_data(size)
     secrets = plan(data).secrets
-    pieces = [named(each.request)[0].transform(data) for each in secrets]
+    pieces = [find_references(each.request)[0].transform(data) for each in secrets]
     assert all(0 < len(piece) <= MOST_IN_SECRET for piece in pieces)
     assert gzip.decompress(b"".join(pieces)) == data
     assert [each.request["name"].rpartition("-")[2] for each in secrets] == [str(n) for n in range(len(pieces))]
@@ -85,7 +85,7 @@ def test_the_user_data_are_a_script_of_cloud_init() -> None:
 @pytest.mark.parametrize(("fields", "form"), [(PLAIN, "gzip"), (RAW, "")])
 def test_without_secrets_manager_the_data_are_the_user_data(fields: BootstrapFields, form: str) -> None:
     found = plan(SMALL, fields)
-    (one,) = named({"user_data": found.user_data})
+    (one,) = find_references({"user_data": found.user_data})
     assert (one.reference, one.form, found.secrets) == ("boot/value", form, ())
     sent = one.transform(SMALL)
     assert (gzip.decompress(sent) if form else sent) == SMALL

@@ -7,10 +7,10 @@ from typing import Any
 
 from freehold.api import names
 from freehold.engine import journal as journals
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableCluster, read_cluster, vouch_with
+from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableView, read_cluster, vouch_with
 from harness.aws_machine import ARN, GROUPS, OTHER_PRIVATE, OWNER, PODS, PRIVATE, PUBLIC, VPC, stored_cluster, view_of
 
 RING = KeyRing.single(b"the key of the stage" * 2)
@@ -37,16 +37,16 @@ def test_subnets_are_taken_in_the_order_of_the_spec() -> None:
 
 
 def test_a_given_resource_counts_as_long_as_the_spec_names_it() -> None:
-    entries = {NodeKey("subnet", GIVEN): Entry(Phase.GIVEN, GIVEN)}
+    entries = {NodeKey("subnet", GIVEN): Entry(RecordState.GIVEN, GIVEN)}
     assert GIVEN in view_of(stored_cluster(entries=entries, network={"subnets": [{"id": GIVEN}]})).subnets
     assert GIVEN not in view_of(stored_cluster(entries=entries)).subnets
 
 
 def test_what_is_on_its_way_out_does_not_count() -> None:
     entries = {
-        NodeKey("target-group", "primary:6443"): Entry(Phase.OWNED, ARN, deleting=1.0),
-        NodeKey("subnet", f"private-us-east-1a~{PODS}"): Entry(Phase.OWNED, GIVEN),
-        NodeKey("vpc", "main"): Entry(Phase.INTENDED),
+        NodeKey("target-group", "primary:6443"): Entry(RecordState.OWNED, ARN, deleting=1.0),
+        NodeKey("subnet", f"private-us-east-1a~{PODS}"): Entry(RecordState.OWNED, GIVEN),
+        NodeKey("vpc", "main"): Entry(RecordState.INTENDED),
     }
     found = view_of(stored_cluster(entries=entries))
     assert (found.registrations, found.vpc, GIVEN in found.subnets) == ((), "", False)
@@ -54,10 +54,10 @@ def test_what_is_on_its_way_out_does_not_count() -> None:
 
 def test_an_id_that_the_operator_did_not_write_does_not_count() -> None:
     """Whoever may edit the AWSCluster must not put machines behind a stranger's load balancer."""
-    keys = RING.of(OWNER)
+    keys = RING.derive_keys(OWNER)
     key = NodeKey("target-group", "primary:6443")
-    signed = Entry(Phase.OWNED, ARN, key=keys.writing, signature=keys.signature(keys.writing, key.kind, ARN))
-    for entry, expected in ((signed, (ARN,)), (replace(signed, id=f"{ARN}0"), ()), (Entry(Phase.OWNED, ARN), ())):
+    signed = Entry(RecordState.OWNED, ARN, key=keys.writing, signature=keys.signature(keys.writing, key.kind, ARN))
+    for entry, expected in ((signed, (ARN,)), (replace(signed, id=f"{ARN}0"), ()), (Entry(RecordState.OWNED, ARN), ())):
         found = read_cluster(with_journal(stored_cluster(), {key: entry}), vouch_with(RING))
         assert isinstance(found, ClusterView) and found.registrations == expected
         assert found.forged == (() if expected else (str(key),))
@@ -76,13 +76,13 @@ def test_a_cluster_that_others_manage_says_it_in_spec_and_status() -> None:
 def test_a_cluster_of_ours_without_its_record_says_nothing() -> None:
     cluster = stored_cluster()
     cluster["metadata"]["annotations"] = {}
-    assert isinstance(read_cluster(cluster, vouch_with(None)), UnreadableCluster)
+    assert isinstance(read_cluster(cluster, vouch_with(None)), UnreadableView)
 
 
 def test_a_record_that_cannot_be_read_is_no_record() -> None:
     cluster = stored_cluster()
     cluster["metadata"]["annotations"] = {names.JOURNAL_ANNOTATION: "{"}
-    assert isinstance(read_cluster(cluster, vouch_with(None)), UnreadableCluster)
+    assert isinstance(read_cluster(cluster, vouch_with(None)), UnreadableView)
 
 
 def test_a_cluster_that_is_being_deleted_says_so() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api.served_fields import Serving, find_covering
-from freehold.engine.secret_values import named
+from freehold.engine.secret_values import find_references
 from freehold.providers.aws.machine.desired import WantedMachine
 from freehold.providers.aws.machine.facts import MachineFacts, MachineGroup, MachineQuestions
 from freehold.providers.aws.machine.keys import INSTANCE
@@ -127,7 +127,7 @@ def _shown(found: Desired) -> object:
     nodes = {
         key: (node.request({}), node.tags, node.given and node.given({})) for key, node in found.graph.nodes.items()
     }
-    return nodes, found.user_tags, [named(nodes[INSTANCE][0])], found.notes
+    return nodes, found.user_tags, [find_references(nodes[INSTANCE][0])], found.notes
 
 
 @pytest.mark.parametrize("field", FIELDS)

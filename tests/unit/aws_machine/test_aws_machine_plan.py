@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey, Observed, Part, State
 from freehold.engine.secret_values import GZIP, reference
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret
-from freehold.providers.aws.machine.desired import WantedMachine, wanted
+from freehold.providers.aws.machine.desired import WantedMachine, build_desired
 from freehold.providers.aws.machine.facts import (
     Filter,
     ImageById,
@@ -22,12 +22,12 @@ from freehold.providers.aws.machine.facts import (
     MachineGroup,
     MachineQuestions,
     MachineSubnet,
-    Selection,
+    ResourceSelection,
 )
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.machine_plan import MachinePlan
 from freehold.providers.aws.machine.questions import ask_image, questions_of
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, read_recorded
+from freehold.providers.aws.machine.recorded import InstanceStanding, RecordedInstance, read_recorded
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import UndecidedSpec, parse_or_refuse
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer
@@ -70,7 +70,7 @@ def spec_of(**spec: Any) -> AWSMachineSpec:
 
 
 def request_of(plan: MachinePlan, known: dict[NodeKey, Observed] | None = None) -> Json:
-    return dict(wanted(plan).graph.nodes[INSTANCE].request(known or {}))
+    return dict(build_desired(plan).graph.nodes[INSTANCE].request(known or {}))
 
 
 def test_a_worker_is_in_the_first_private_subnet_with_the_clusters_groups() -> None:
@@ -89,10 +89,10 @@ def test_a_worker_is_in_the_first_private_subnet_with_the_clusters_groups() -> N
 
 def test_a_control_plane_machine_is_in_its_own_group_too_and_behind_the_load_balancers() -> None:
     plan = plan_of(owner=owner_machine(control_plane=True))
-    node = wanted(plan).graph.nodes[INSTANCE]
+    node = build_desired(plan).graph.nodes[INSTANCE]
     assert plan.security_groups == tuple(sorted(GROUPS.values()))
     assert node.parts({}) == {Part("registration", ARN)}
-    assert wanted(plan_of(owner=owner_machine())).graph.nodes[INSTANCE].parts({}) == frozenset()
+    assert build_desired(plan_of(owner=owner_machine())).graph.nodes[INSTANCE].parts({}) == frozenset()
 
 
 PLACES: dict[str, tuple[Json, Json, MachineFacts, str]] = {
@@ -170,19 +170,19 @@ def test_what_is_open_is_asked_once_and_of_a_living_instance_only_its_groups() -
         additionalSecurityGroups=[{"id": "sg-9"}, {"filters": [{"name": "tag:a", "values": ["b"]}]}, {"id": "sg-9"}],
         securityGroupOverrides={"node": "sg-8", "controlplane": "sg-7"},
     )
-    groups = (Selection("sg-9"), Selection("", (Filter("tag:a", ("b",)),)), Selection("sg-8"))
+    groups = (ResourceSelection("sg-9"), ResourceSelection("", (Filter("tag:a", ("b",)),)), ResourceSelection("sg-8"))
     fresh = questions_of(spec, view_of(), "", RecordedInstance())
     assert fresh == MachineQuestions(ImageById(IMAGE), "m5.large", VPC, None, groups)
-    living = questions_of(spec, view_of(), "", RecordedInstance(Standing.OURS, "i-1"))
+    living = questions_of(spec, view_of(), "", RecordedInstance(InstanceStanding.OURS, "i-1"))
     assert living == MachineQuestions(groups=groups)
-    assert questions_of(spec, view_of(), "", RecordedInstance(Standing.GIVEN, "i-1")) == MachineQuestions()
+    assert questions_of(spec, view_of(), "", RecordedInstance(InstanceStanding.GIVEN, "i-1")) == MachineQuestions()
 
 
 def test_groups_are_overridden_and_added_and_of_the_clusters_vpc() -> None:
-    chosen = Selection("", (Filter("tag:a", ("b",)),))
+    chosen = ResourceSelection("", (Filter("tag:a", ("b",)),))
     said = {
-        Selection("sg-8"): (MachineGroup("sg-8", VPC),),
-        Selection("sg-9"): (MachineGroup("sg-9", VPC),),
+        ResourceSelection("sg-8"): (MachineGroup("sg-8", VPC),),
+        ResourceSelection("sg-9"): (MachineGroup("sg-9", VPC),),
         chosen: (MachineGroup("sg-5", VPC), MachineGroup("sg-6", "vpc-other")),
     }
     spec = {
@@ -260,7 +260,7 @@ def test_tags_are_the_clusters_with_the_machines_over_them() -> None:
     cluster = stored_cluster(additionalTags={"team": "a", "cost": "1"})
     plan = plan_of(machine(additionalTags={"team": "b"}), view=view_of(cluster), owner=owner_machine())
     assert plan.tags == (("cost", "1"), ("team", "b"))
-    assert wanted(plan).graph.nodes[INSTANCE].tags == {
+    assert build_desired(plan).graph.nodes[INSTANCE].tags == {
         "Name=m1",
         "MachineName=default/m1-owner",
         "kubernetes.io/cluster/demo=owned",
@@ -274,11 +274,11 @@ def test_a_name_of_the_users_wins_and_a_long_machine_is_not_in_a_tag() -> None:
     owner = owner_machine(control_plane=True)
     owner["metadata"]["name"] = "m" * 253
     raw["metadata"]["name"] = "n" * 253
-    tags = wanted(plan_of(raw, owner=owner)).graph.nodes[INSTANCE].tags
+    tags = build_desired(plan_of(raw, owner=owner)).graph.nodes[INSTANCE].tags
     assert not [each for each in tags if each.startswith(("Name=", "MachineName="))]
     assert "sigs.k8s.io/cluster-api-provider-aws/role=control-plane" in tags
     raw["spec"]["additionalTags"] = {}
-    assert f"Name={'n' * 253}" in wanted(plan_of(raw)).graph.nodes[INSTANCE].tags
+    assert f"Name={'n' * 253}" in build_desired(plan_of(raw)).graph.nodes[INSTANCE].tags
 
 
 # --- what is chosen stays chosen -----------------------------------------------------------------
@@ -311,38 +311,38 @@ def test_a_living_instance_keeps_what_it_was_made_with_and_follows_its_groups() 
 def test_an_open_create_asks_for_the_same_again() -> None:
     """Facts that changed meanwhile must not make another request of it."""
     sent = {"name": "m1", "image_id": "ami-7", "instance_type": "m5.large", "subnet_id": OTHER_PRIVATE, "key_name": ""}
-    plan = plan_of(machine(), MachineFacts(), record={INSTANCE: Entry(Phase.INTENDED, request=sent)})
+    plan = plan_of(machine(), MachineFacts(), record={INSTANCE: Entry(RecordState.INTENDED, request=sent)})
     assert {**request_of(plan), "security_groups": []} == {**sent, "security_groups": []}
 
 
 @pytest.mark.parametrize(
     ("provider_id", "record", "standing"),
     [
-        ("", {}, Standing.NONE),
-        ("", {INSTANCE: Entry(Phase.INTENDED)}, Standing.OPEN),
-        ("aws:///a/i-1", on_record("i-1"), Standing.OURS),
-        ("aws:///a/i-2", on_record("i-1"), Standing.OURS),
-        ("aws:///a/i-1", {}, Standing.GIVEN),
-        ("aws:///a/i-1", {INSTANCE: Entry(Phase.GIVEN, "i-1")}, Standing.GIVEN),
-        ("aws:///a/i-1", {INSTANCE: Entry(Phase.VACANT, gone="i-1")}, Standing.GONE),
-        ("", {INSTANCE: Entry(Phase.VACANT, attempt=2)}, Standing.NONE),
+        ("", {}, InstanceStanding.NONE),
+        ("", {INSTANCE: Entry(RecordState.INTENDED)}, InstanceStanding.OPEN),
+        ("aws:///a/i-1", on_record("i-1"), InstanceStanding.OURS),
+        ("aws:///a/i-2", on_record("i-1"), InstanceStanding.OURS),
+        ("aws:///a/i-1", {}, InstanceStanding.GIVEN),
+        ("aws:///a/i-1", {INSTANCE: Entry(RecordState.GIVEN, "i-1")}, InstanceStanding.GIVEN),
+        ("aws:///a/i-1", {INSTANCE: Entry(RecordState.VACANT, gone="i-1")}, InstanceStanding.GONE),
+        ("", {INSTANCE: Entry(RecordState.VACANT, attempt=2)}, InstanceStanding.NONE),
     ],
 )
-def test_only_a_record_makes_an_instance_ours(provider_id: str, record: Any, standing: Standing) -> None:
+def test_only_a_record_makes_an_instance_ours(provider_id: str, record: Any, standing: InstanceStanding) -> None:
     assert read_recorded(provider_id, record).standing is standing
 
 
 def test_an_instance_that_is_given_is_used_as_it_is() -> None:
     plan = plan_of(machine(providerID="aws:///us-east-1a/i-0123456789abcdef0"), MachineFacts())
-    found = wanted(plan)
+    found = build_desired(plan)
     node = found.graph.nodes[INSTANCE]
     assert node.given is not None and node.given({}) == "i-0123456789abcdef0"
     assert (node.tags, node.given_tags, found.user_tags) == (frozenset(), frozenset(), ())
 
 
 def test_one_that_has_gone_is_not_made_again() -> None:
-    plan = plan_of(machine(), MachineFacts(), record={INSTANCE: Entry(Phase.VACANT, gone="i-1")})
-    assert plan.gone and wanted(plan).graph.nodes == {}
+    plan = plan_of(machine(), MachineFacts(), record={INSTANCE: Entry(RecordState.VACANT, gone="i-1")})
+    assert plan.gone and build_desired(plan).graph.nodes == {}
 
 
 def test_a_cluster_that_is_being_deleted_gets_no_new_instance_and_keeps_its_own() -> None:
@@ -365,7 +365,7 @@ def test_what_the_cloud_did_not_answer_is_waited_for(question: str) -> None:
 
 def test_bootstrap_secrets_come_before_the_instance() -> None:
     boot = BootstrapPlan("script", (BootstrapSecret("0", {"name": "aws.cluster.x-k8s.io/u-0", "value": "x"}),))
-    graph = wanted(plan_of(), boot).graph
+    graph = build_desired(plan_of(), boot).graph
     assert graph.order == (NodeKey("bootstrap-secret", "0"), INSTANCE)
     assert graph.nodes[INSTANCE].request({})["user_data"] == "script"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
@@ -100,7 +100,7 @@ STATES: dict[str, tuple[Outcome | None, dict[NodeKey, Entry] | None, tuple[str, 
         ("False", "InstanceTerminated"), "InstanceTerminated", "Blocked",
     ),
     "terminated by somebody": (
-        None, {INSTANCE: Entry(Phase.VACANT, gone=ID)},
+        None, {INSTANCE: Entry(RecordState.VACANT, gone=ID)},
         ("False", "InstanceTerminated"), "InstanceTerminated", "Blocked",
     ),
     "not seen yet": (
@@ -108,7 +108,7 @@ STATES: dict[str, tuple[Outcome | None, dict[NodeKey, Entry] | None, tuple[str, 
         ("Unknown", "InstanceNotFound"), "ReadyUnknown", "Progressing",
     ),
     "being made": (
-        Waiting(Reason.CREATING, 5.0), {INSTANCE: Entry(Phase.INTENDED)},
+        Waiting(Reason.CREATING, 5.0), {INSTANCE: Entry(RecordState.INTENDED)},
         ("False", "InstanceProvisionStarted"), "NotReady", "Progressing",
     ),
     "refused": (
@@ -144,7 +144,7 @@ def test_a_stopped_instance_says_what_to_do() -> None:
 def test_a_spot_instance_says_so_before_and_after() -> None:
     raw = machine(spotMarketOptions={})
     assert said(RUNNING, raw).status["interruptible"] is True
-    gone = said(None, machine(spotMarketOptions={}), record={INSTANCE: Entry(Phase.VACANT, gone=ID)})
+    gone = said(None, machine(spotMarketOptions={}), record={INSTANCE: Entry(RecordState.VACANT, gone=ID)})
     assert "AWS takes back" in condition(gone, "InstanceReady")[2] and gone.status["instanceState"] == "terminated"
     assert "interruptible" not in said(RUNNING).status
 
@@ -178,7 +178,7 @@ def test_a_control_plane_machine_says_whether_it_is_behind_the_load_balancer() -
 
 def test_a_given_instance_is_named_and_its_groups_are_not_ours() -> None:
     raw = machine(providerID=f"aws:///us-east-1a/{ID}")
-    record = {INSTANCE: Entry(Phase.GIVEN, ID)}
+    record = {INSTANCE: Entry(RecordState.GIVEN, ID)}
     update = said(Ready(seen("running", security_groups=["sg-x"]), Category.UNMANAGED), raw, record=record)
     assert update.spec == {"instanceID": ID} and update.status["ready"] is True
     assert condition(update, "SecurityGroupsReady") == ("", "", "")

@@ -8,12 +8,12 @@ import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.cli.errors import CliError
-from freehold.cli.objects.applying import Applied, Verb, apply, targets
+from freehold.cli.objects.applying import Applied, ApplyEffect, apply, targets
 from freehold.cli.objects.kinds import OURS, Catalog
 from freehold.cli.objects.manifests import ManifestDocument, read
 from freehold.cli.output.progress import CountProgress
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
 from freehold.providers.crds import SERVED
@@ -40,8 +40,8 @@ async def test_the_upstream_manifest_is_applied_unmodified_and_a_second_time_cha
     client: KubeClient,
 ) -> None:
     documents = read(str(EXAMPLES / "powervs-create-infra.yaml"))
-    assert {each.verb for each in await _apply(client, *documents)} == {Verb.CREATED}
-    assert {each.verb for each in await _apply(client, *documents)} == {Verb.UNCHANGED}
+    assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.CREATED}
+    assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.UNCHANGED}
 
 
 async def test_nothing_is_partly_applied_and_every_error_is_named(client: KubeClient) -> None:
@@ -57,7 +57,7 @@ async def test_nothing_is_partly_applied_and_every_error_is_named(client: KubeCl
         "default/worse: spec.vpcSubnets[0].zone",
     ):
         assert path in told
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(CONFIG_MAPS, Key("default", "good"))
 
 
@@ -67,7 +67,7 @@ async def test_unknown_kinds_are_all_named_before_anything_is_written(client: Ku
             client, _document("ConfigMap", "a"), _document("Deployment", "b", api="apps/v1"), _document("Pod", "c")
         )
     assert len(refused.value.more) == 2
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(CONFIG_MAPS, Key("default", "a"))
 
 
@@ -82,7 +82,7 @@ async def test_an_object_in_a_new_namespace_is_not_compared_with_its_namesake_in
     await client.patch(AWS, Key("default", "a"), lived_in, subresource="status")
     there = _document("AWSCluster", "a", api=api, namespace="new", spec={"region": "eu-west-1"})
     (applied,) = await apply(client, await targets(client, [there], "default"), create_namespaces=True)
-    assert applied.verb is Verb.CREATED
+    assert applied.verb is ApplyEffect.CREATED
     assert (await client.get(AWS, Key("new", "a")))["spec"]["region"] == "eu-west-1"
     assert (await client.get(AWS, Key("default", "a")))["spec"]["region"] == "us-east-1"
 
@@ -94,7 +94,7 @@ async def test_a_mistyped_namespace_is_not_created_unasked(client: KubeClient) -
     ) as refused:
         await _apply(client, _document("ConfigMap", "a", namespace="tpyo"))
     assert refused.value.more == ()
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(NAMESPACES, Key("", "tpyo"))
 
 
@@ -109,21 +109,21 @@ async def test_a_missing_namespace_is_made_when_asked_and_an_impossible_one_is_r
     with pytest.raises(CliError) as refused:
         await apply_asked(_document("ConfigMap", "b"), _document("ConfigMap", "c", namespace="Not Legal"))
     assert any(each.startswith("Namespace Not Legal: metadata.name") for each in refused.value.more)
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(CONFIG_MAPS, Key("default", "b"))
 
 
 async def test_namespaces_of_the_manifest_are_applied_first(client: KubeClient) -> None:
     applied = await _apply(client, _document("ConfigMap", "a", namespace="late"), _document("Namespace", "late"))
     assert [(each.target.resource.kind, each.verb) for each in applied] == [
-        ("Namespace", Verb.CREATED), ("ConfigMap", Verb.CREATED),
+        ("Namespace", ApplyEffect.CREATED), ("ConfigMap", ApplyEffect.CREATED),
     ]  # fmt: skip
 
 
 async def test_a_field_removed_from_the_manifest_is_removed_from_the_object(client: KubeClient) -> None:
     await _apply(client, _document("ConfigMap", "a", data={"one": "1", "two": "2"}))
     [applied] = await _apply(client, _document("ConfigMap", "a", data={"one": "1"}))
-    assert applied.verb is Verb.CONFIGURED
+    assert applied.verb is ApplyEffect.CONFIGURED
     assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"one": "1"}
 
 
@@ -138,13 +138,13 @@ async def test_a_field_removed_from_the_manifest_is_removed_from_the_object(clie
     ],
 )
 async def test_a_kind_is_found_by_its_common_names(client: KubeClient, word: str, kind: str) -> None:
-    named = await Catalog(client).named(word)
+    named = await Catalog(client).find_by_word(word)
     assert named is not None and named.kind == kind
 
 
 async def test_an_unknown_kind_is_no_kind(client: KubeClient) -> None:
-    assert await Catalog(client).named("gizmo") is None
-    assert await Catalog(client).of("v1", "Gizmo") is None
+    assert await Catalog(client).find_by_word("gizmo") is None
+    assert await Catalog(client).find_kind("v1", "Gizmo") is None
     assert "ibmpowervsclusters" in await Catalog(client).names()
     assert OURS[0].kind == "IBMPowerVSCluster"
 
@@ -174,7 +174,7 @@ async def test_many_documents_take_few_requests_and_tell_how_far_they_are(
 
     monkeypatch.setattr(KubeClient, "_attempt", counted)
     wanted = await targets(client, MANY, "default")
-    for verb in (Verb.CREATED, Verb.UNCHANGED):
+    for verb in (ApplyEffect.CREATED, ApplyEffect.UNCHANGED):
         sent.clear()
         with CountProgress() as counting:
             applied = await apply(client, wanted, counting)
@@ -186,9 +186,9 @@ async def test_many_documents_take_few_requests_and_tell_how_far_they_are(
     client.batches = False
     sent.clear()
     applied = await apply(client, wanted)
-    assert {each.verb for each in applied} == {Verb.UNCHANGED} and len(sent) < 10
+    assert {each.verb for each in applied} == {ApplyEffect.UNCHANGED} and len(sent) < 10
     fresh = await targets(client, [*MANY, _document("ConfigMap", "new")], "default")
-    assert [each.verb for each in await apply(client, fresh)].count(Verb.CREATED) == 1
+    assert [each.verb for each in await apply(client, fresh)].count(ApplyEffect.CREATED) == 1
 
 
 async def test_few_documents_are_not_counted(client: KubeClient, capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,7 +222,7 @@ async def test_what_another_one_writes_between_trial_and_write_stays(batches: bo
 
     client.send_many = meddled  # type: ignore[method-assign]  # somebody else's write, at the one moment that matters
     (applied,) = await apply(client, wanted)
-    assert applied.verb is Verb.CONFIGURED
+    assert applied.verb is ApplyEffect.CONFIGURED
     assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"ours": "2", "theirs": "1"}
 
 
@@ -235,7 +235,7 @@ async def test_an_endpoint_that_is_not_set_yet_is_the_operators(client: KubeClie
     merge = "application/merge-patch+json"
     await client.request("PATCH", path, query={"fieldManager": OPERATOR}, body={"spec": endpoint}, content_type=merge)
     (again,) = await _apply(client, document)
-    assert again.verb is Verb.UNCHANGED
+    assert again.verb is ApplyEffect.UNCHANGED
 
 
 async def test_an_export_is_put_back_whole_and_its_record_stays_the_operators(client: KubeClient) -> None:
@@ -255,7 +255,7 @@ async def test_an_export_is_put_back_whole_and_its_record_stays_the_operators(cl
     (made,) = await _apply(client, export)
     (again,) = await _apply(client, document)
     stored = await client.get(AWS, key)
-    assert (made.verb, again.verb) == (Verb.CREATED, Verb.CONFIGURED)
+    assert (made.verb, again.verb) == (ApplyEffect.CREATED, ApplyEffect.CONFIGURED)
     assert stored["spec"] == spec and stored["metadata"]["finalizers"] == [finalizer]
     assert stored["metadata"]["annotations"] == {JOURNAL_ANNOTATION: "{}"}
     await client.patch(AWS, key, {"metadata": {"annotations": {JOURNAL_ANNOTATION: None}}})
@@ -274,7 +274,7 @@ async def test_a_field_that_another_manager_has_set_is_named_and_taken_over_when
     told = "\n".join(refused.value.more)
     assert 'data.n has another value: conflict with "kubectl-edit"' in told and "--force-conflicts" in told
     (forced,) = await apply(client, await targets(client, [document], "default"), force=True)
-    assert forced.verb is Verb.CONFIGURED
+    assert forced.verb is ApplyEffect.CONFIGURED
     assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"n": "3"}
 
 
@@ -283,7 +283,7 @@ async def test_what_freehold_tags_edit_changed_is_no_conflict(client: KubeClient
     await _apply(client, _cluster("c", zone="dal10"))
     await client.patch(OURS[0], Key("default", "c"), {"spec": {"zone": "dal12"}})
     (applied,) = await _apply(client, _cluster("c", zone="dal10"))
-    assert applied.verb is Verb.CONFIGURED
+    assert applied.verb is ApplyEffect.CONFIGURED
     assert (await client.get(OURS[0], Key("default", "c")))["spec"]["zone"] == "dal10"
 
 
@@ -303,5 +303,5 @@ async def test_what_is_being_deleted_is_not_applied_to(client: KubeClient) -> No
         "IBMPowerVSCluster default/c is being deleted: wait until it is gone (freehold down IBMPowerVSCluster/c), then "
         "run the same command again",
     )
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(CONFIG_MAPS, Key("default", "fresh"))

@@ -10,12 +10,12 @@ from freehold.api import names
 from freehold.cli.commands import copies
 from freehold.cli.errors import CliError
 from freehold.engine import journal as journals
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
@@ -26,7 +26,7 @@ POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
 
 RING = KeyRing.single(b"k" * 32)
 ORIGINAL, COPY = Key("prod", "one"), Key("default", "two")
-VPC = Entry(Phase.OWNED, id="us-south/v", key=RING.writing)
+VPC = Entry(RecordState.OWNED, id="us-south/v", key=RING.writing)
 JOURNAL = Journal(
     Owner("first-uid", "IBMPowerVSCluster", *ORIGINAL), {NodeKey("vpc", "main"): VPC}, account="a", key=RING.writing
 )
@@ -61,7 +61,7 @@ async def test_the_copy_becomes_the_original_again_with_its_records_and_goes(
     assert made["metadata"]["annotations"] == {names.JOURNAL_ANNOTATION: journals.dumps(JOURNAL)}
     assert made["metadata"]["finalizers"] == [ibm_names.POWERVS_CLUSTER_FINALIZER]
     assert made["metadata"]["labels"] == {"team": "a"} and made["spec"] == copy["spec"]
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(POWERVS_CLUSTERS, COPY)
 
 
@@ -82,7 +82,7 @@ async def test_without_its_key_nothing_is_continued(client: KubeClient) -> None:
     await stored(client)
     with pytest.raises(CliError, match="freehold keys add FILE"):
         await take_over(client, ring=KeyRing.single(b"o" * 32))
-    with pytest.raises(NotFound):
+    with pytest.raises(ObjectNotFound):
         await client.get(POWERVS_CLUSTERS, ORIGINAL)
 
 

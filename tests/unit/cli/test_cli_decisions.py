@@ -16,7 +16,7 @@ from freehold.cli.objects.decisions import _store
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.decisions import Decision, Verdict
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -118,7 +118,7 @@ A = Key("default", "a")
 
 
 def _journal(vpc: Entry | None = None) -> str:
-    known = {TWO: Entry(Phase.OWNED, id="lb-2", attempt=1)} | ({OTHER: vpc} if vpc else {})
+    known = {TWO: Entry(RecordState.OWNED, id="lb-2", attempt=1)} | ({OTHER: vpc} if vpc else {})
     return journals.dumps(Journal(Owner("uuid", "IBMPowerVSCluster", "default", "a"), known))
 
 
@@ -160,8 +160,8 @@ def _with_journal(text: str) -> Json:
 async def test_a_decision_is_stored_although_the_operator_has_work_left() -> None:
     """The command starts the operator, which begins at once; what was agreed to is still the plan."""
     busy = AtWork(
-        _with_journal(_journal(Entry(Phase.INTENDED, attempt=1))),
-        _with_journal(_journal(Entry(Phase.RECORDED, id="vpc-1", attempt=1))),
+        _with_journal(_journal(Entry(RecordState.INTENDED, attempt=1))),
+        _with_journal(_journal(Entry(RecordState.RECORDED, id="vpc-1", attempt=1))),
         {"spec": {"controlPlaneEndpoint": {"host": "api.example.com"}}},
     )
     await _decided(busy)

@@ -109,7 +109,7 @@ async def test_the_strangers_on_aws_tempt_and_are_not_of_our_cluster(sky: _Sky, 
     for each in tags.values():
         assert "sigs.k8s.io/cluster-api-provider-aws/cluster/a2=owned" in each
     assert (
-        checks.untouched(act.before, await act.world.resources())
+        checks.check_untouched(act.before, await act.world.resources())
         == f"{len(act.before)} resources of strangers as they were, byte for byte"
     )
 
@@ -215,7 +215,7 @@ class _Toy(Act):
     async def endpoint(self, host: str) -> str:
         return host
 
-    async def meddle(self, there: Sequence[world.Resource]) -> Sequence[Damage]:
+    async def meddle(self, there: Sequence[world.CloudResource]) -> Sequence[Damage]:
         return self.hurts
 
 
@@ -259,7 +259,7 @@ async def test_a_damage_that_was_not_done_is_not_told_as_healed(sky: _Sky, stage
     act = _toy()
     act.hurts = (Damage("a scratch", yes),)
     with pytest.raises(checks.NotSo, match="the damage was not done"):
-        await steps.healed(stage, act, _serving(ready=True))
+        await steps.damage_and_check_healing(stage, act, _serving(ready=True))
 
 
 async def test_one_server_serves_both_only_if_both_are_ready_and_the_first_one_rests(sky: _Sky, stage: Stage) -> None:

@@ -7,12 +7,12 @@ import pytest
 from freehold.cli.output.view import Line
 from freehold.demo import checks
 from freehold.demo.ending import closing_table
-from freehold.demo.world import Call, Resource
+from freehold.demo.world import CloudResource, SentCall
 
 OWNER = "powervs.cluster.x-k8s.io.owner:default.a"
 UUID = "powervs.cluster.x-k8s.io.cluster-uuid:u"
 CRN = "crn:v1:b:p:is:r:a/1::"
-VPC = Resource("vpc", "a-vpc", "r1", f"{CRN}vpc:r1", "available", "api", "", frozenset({OWNER, UUID}))
+VPC = CloudResource("vpc", "a-vpc", "r1", f"{CRN}vpc:r1", "available", "api", "", frozenset({OWNER, UUID}))
 LB = replace(VPC, kind="load-balancer", name="a-lb", id="r2", address=f"{CRN}load-balancer:r2")
 THEIRS = replace(VPC, name="theirs", id="r3", address=f"{CRN}vpc:r3", by="stranger", tags=frozenset())
 
@@ -26,13 +26,13 @@ AWS_MARKS = frozenset(
         "sigs.k8s.io/cluster-api-provider-aws/cluster/a=owned",
     }
 )
-GATEWAY = Resource("internet-gateway", "a-igw", "igw-1", f"{ARN}internet-gateway/igw-1", "", "api", "", AWS_MARKS)
+GATEWAY = CloudResource("internet-gateway", "a-igw", "igw-1", f"{ARN}internet-gateway/igw-1", "", "api", "", AWS_MARKS)
 GROUP = replace(GATEWAY, kind="security-group", name="a-node", id="sg-1", address=f"{ARN}security-group/sg-1")
 UNASKED = replace(GROUP, name="default", id="sg-2", tags=frozenset(), default=True)
 
 
-def _calls(*operations: str, status: int = 201) -> list[Call]:
-    return [Call(number, 0.0, operation, "/", status, True) for number, operation in enumerate(operations, 1)]
+def _calls(*operations: str, status: int = 201) -> list[SentCall]:
+    return [SentCall(number, 0.0, operation, "/", status, True) for number, operation in enumerate(operations, 1)]
 
 
 def test_a_duplicate_or_an_orphan_is_found() -> None:
@@ -52,9 +52,9 @@ def test_a_lost_reply_counts_as_effective_and_a_refusal_does_not() -> None:
 
 
 def test_a_missing_mark_is_found() -> None:
-    assert OWNER in checks.marked(checks.IBM, [VPC, LB, THEIRS])
+    assert OWNER in checks.check_marks(checks.IBM, [VPC, LB, THEIRS])
     with pytest.raises(checks.NotSo, match="load-balancer a-lb lacks the tag"):
-        checks.marked(checks.IBM, [VPC, replace(LB, tags=frozenset({OWNER}))])
+        checks.check_marks(checks.IBM, [VPC, replace(LB, tags=frozenset({OWNER}))])
     assert checks.owner_tags(checks.IBM, VPC) == {OWNER}
 
 
@@ -63,7 +63,7 @@ def test_what_comes_with_a_vpc_is_neither_created_nor_marked() -> None:
     made = _calls("ec2.CreateInternetGateway", "ec2.CreateSecurityGroup", status=200)
     there = [GATEWAY, GROUP, UNASKED]
     assert checks.created_once(checks.AWS, there, made).startswith("2 creates for 2")
-    assert AWS_OWNER in checks.marked(checks.AWS, there)
+    assert AWS_OWNER in checks.check_marks(checks.AWS, there)
     with pytest.raises(checks.NotSo, match="1 creates of kind security-group were effective, 2 are there"):
         checks.created_once(checks.AWS, [*there, replace(UNASKED, id="sg-3", default=False)], made)
 
@@ -78,17 +78,17 @@ def test_a_second_internet_gateway_is_found() -> None:
 @pytest.mark.parametrize("tag", sorted(AWS_MARKS))
 def test_each_mark_on_aws_is_asked_for(tag: str) -> None:
     with pytest.raises(checks.NotSo, match="internet-gateway a-igw lacks the tag"):
-        checks.marked(checks.AWS, [replace(GATEWAY, tags=AWS_MARKS - {tag})])
+        checks.check_marks(checks.AWS, [replace(GATEWAY, tags=AWS_MARKS - {tag})])
 
 
 def test_every_change_of_a_strangers_resource_is_found() -> None:
-    assert checks.untouched([THEIRS, VPC], [THEIRS])
+    assert checks.check_untouched([THEIRS, VPC], [THEIRS])
     with pytest.raises(checks.NotSo, match="is gone"):
-        checks.untouched([THEIRS], [])
+        checks.check_untouched([THEIRS], [])
     with pytest.raises(checks.NotSo, match="was changed"):
-        checks.untouched([THEIRS], [replace(THEIRS, tags=frozenset({OWNER}))])
+        checks.check_untouched([THEIRS], [replace(THEIRS, tags=frozenset({OWNER}))])
     with pytest.raises(checks.NotSo, match="was changed"):
-        checks.untouched([replace(THEIRS, digest="1")], [replace(THEIRS, digest="2")])
+        checks.check_untouched([replace(THEIRS, digest="1")], [replace(THEIRS, digest="2")])
 
 
 def test_a_cluster_at_rest_is_looked_at_and_not_written_to() -> None:

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from freehold.cli.commands import down
-from freehold.cli.commands.down import _down, _show_deletion
+from freehold.cli.commands.down import _delete_and_wait, _show_deletion
 from freehold.cli.local.access import Access, ServeOptions
 from freehold.cli.local.serving_address import kubeconfig
-from freehold.cli.local.session import opened
+from freehold.cli.local.session import open_session
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.cli.objects.kinds import OURS
 from freehold.controllers.owner_cluster import CLUSTERS
@@ -123,7 +123,7 @@ async def test_what_stays_of_the_same_cluster_is_told_in_the_end(
     cluster = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "metadata": {"name": "c", "namespace": "default"}}
     reference = {"apiGroup": OURS[0].group, "kind": OURS[0].kind, "name": "minimal"}
     await client.create(CLUSTERS, {**cluster, "spec": {"infrastructureRef": reference}})
-    await _down(reached, ["minimal"], [], "", 5.0, yes=True)
+    await _delete_and_wait(reached, ["minimal"], [], "", 5.0, yes=True)
     told = capsys.readouterr().out
     assert "IBMPowerVSCluster default/minimal: deleted; no operator had begun to work on it" in told
     assert told.endswith("(freehold down -f FILE deletes what the file holds):\n  Cluster default/c\n")
@@ -139,7 +139,7 @@ async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
     row = {"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready", "ownership": "managed"}
     given = {"kind": "vpc", "name": "w", "id": "r006-2", "state": "Ready", "ownership": "unmanaged"}
     await client.patch(OURS[0], key, {"status": {"resources": [row, given]}}, subresource="status")
-    async with opened(reached) as session:
+    async with open_session(reached) as session:
         assert await _show_deletion(session, reached, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
     shown = capsys.readouterr()
     assert "there is no key ring that this command can read" in shown.err
@@ -156,7 +156,7 @@ async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
 
     monkeypatch.setattr(down, "_show_plans", forbidden)
     await client.create(OURS[0], yaml.safe_load(MINIMAL))
-    async with opened(reached) as session:
+    async with open_session(reached) as session:
         shown = await _show_deletion(session, reached, [(OURS[0], Key("default", "minimal"))])
     assert shown == ["IBMPowerVSCluster default/minimal"]
     assert "is not known here (identities are forbidden)" in capsys.readouterr().err

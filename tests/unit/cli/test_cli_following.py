@@ -8,7 +8,7 @@ import pytest
 
 from freehold.cli.commands import up
 from freehold.cli.errors import CliError
-from freehold.cli.objects.applying import Applied, Target, Verb
+from freehold.cli.objects.applying import Applied, ApplyEffect, Target
 from freehold.cli.objects.following import Followed, UntilGone, UntilReady, ViewSnapshot, _LookReader, last_views
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.manifests import ManifestDocument
@@ -409,5 +409,5 @@ def test_only_what_was_changed_has_a_version_that_must_be_seen() -> None:
     """No pass follows where applying changed nothing."""
     target = Target(ManifestDocument({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}}, "f"), OURS[0], KEY)
     obj = {"metadata": {"resourceVersion": "5"}}
-    assert up._versions([Applied(target, Verb.CONFIGURED, obj)]) == {(OURS[0], KEY): "5"}
-    assert up._versions([Applied(target, Verb.UNCHANGED, obj)]) == {}
+    assert up._versions([Applied(target, ApplyEffect.CONFIGURED, obj)]) == {(OURS[0], KEY): "5"}
+    assert up._versions([Applied(target, ApplyEffect.UNCHANGED, obj)]) == {}

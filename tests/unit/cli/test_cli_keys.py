@@ -26,7 +26,7 @@ from freehold.cli.local.serving_address import kubeconfig
 from freehold.cli.main import cli
 from freehold.controllers.keyring.stored_form import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.engine import journal as journals
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing, derive
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -122,7 +122,7 @@ class Laptop:
 def stored(name: str, keys: tuple[str, ...], journal: str | None = None) -> Json:
     manifest = example()
     owner = Owner(f"uuid-{name}", manifest["kind"], "default", name)
-    entries = {NodeKey("vpc", str(at)): Entry(Phase.OWNED, id="v", key=key) for at, key in enumerate(keys)}
+    entries = {NodeKey("vpc", str(at)): Entry(RecordState.OWNED, id="v", key=key) for at, key in enumerate(keys)}
     text = journals.dumps(Journal(owner, entries, key=keys[0])) if keys else journal
     annotations = {names.JOURNAL_ANNOTATION: text} if text is not None else {}
     return {**manifest, "metadata": {"name": name, "namespace": "default", "annotations": annotations}}

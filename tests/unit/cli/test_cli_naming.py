@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from freehold.cli.errors import CliError
 from freehold.cli.local.server_process import kubeconfig
 from freehold.cli.main import cli
-from freehold.cli.objects.naming import Naming, find_object, find_objects, split_words
+from freehold.cli.objects.naming import NameSyntax, find_object, find_objects, split_words
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, Key
@@ -61,7 +61,7 @@ async def session(client: KubeClient) -> Reading:
     return Reading(client)
 
 
-DOWN = Naming("down")
+DOWN = NameSyntax("down")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ async def test_a_name_that_one_object_has_needs_no_kind(session: Reading) -> Non
 async def test_a_name_that_two_objects_have_is_refused_with_commands_that_mean_one(
     session: Reading, command: str
 ) -> None:
-    naming = Naming(command, rest=("vpc/main",) if command == "resolve" else ())
+    naming = NameSyntax(command, rest=("vpc/main",) if command == "resolve" else ())
     with pytest.raises(CliError, match="minimal is the name of 2 objects: say which") as refused:
         await find_objects(session, naming, ["other", "minimal"], "")
     meant = []
@@ -131,7 +131,7 @@ async def test_what_does_not_name_one_object_each_is_refused(
 
 
 async def test_words_after_the_name_are_told_from_it(session: Reading) -> None:
-    resolve = Naming("resolve")
+    resolve = NameSyntax("resolve")
     assert await split_words(session, resolve, ["minimal", "vpc/main", "id"], "") == (["minimal"], ["vpc/main", "id"])
     words = ["ibmpowervscluster", "minimal", "vpc/main"]
     assert await split_words(session, resolve, words, "") == (words[:2], words[2:])
@@ -140,7 +140,7 @@ async def test_words_after_the_name_are_told_from_it(session: Reading) -> None:
 
 @pytest.mark.parametrize("words", [["team/far"], ["AWSCluster/team/far"], ["ibmpowervscluster", "default/other"]])
 async def test_where_a_name_may_have_its_namespace_so_may_a_kind(session: Reading, words: list[str]) -> None:
-    naming = Naming("keys export", (*SERVED_RESOURCES, *METADATA_RESOURCES), with_namespace=True)
+    naming = NameSyntax("keys export", (*SERVED_RESOURCES, *METADATA_RESOURCES), with_namespace=True)
     resource, key = await find_object(session, naming, words, "")
     assert str(key) == words[-1].removeprefix("AWSCluster/")
     again = naming.exact((resource, key), "default").arguments

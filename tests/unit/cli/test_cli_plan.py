@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.cli.commands.plan import Asked, find_wished
+from freehold.cli.commands.plan import PlanRequest, find_wished
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, ServeOptions
 from freehold.cli.local.served_plans import Wished, plans_of_server
 from freehold.cli.local.serving_address import kubeconfig
-from freehold.cli.local.session import opened
+from freehold.cli.local.session import open_session
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.manifests import ManifestDocument
 from freehold.controllers.plan.plan import Plan, PlanAction, PlanRow, dump_plan
@@ -70,8 +70,8 @@ async def wished_of(client: KubeClient, folder: Path, *documents: Json) -> Seque
     config = folder / "kubeconfig"
     config.write_text(kubeconfig(client.connection.server))
     access = Access(None, ServeOptions(operator=False), str(config))
-    asked = Asked(["prod.yaml"], [ManifestDocument(each, "prod.yaml") for each in documents], (), "")
-    async with opened(access) as session:
+    asked = PlanRequest(["prod.yaml"], [ManifestDocument(each, "prod.yaml") for each in documents], (), "")
+    async with open_session(access) as session:
         return (await find_wished(session, access, asked)).objects
 
 

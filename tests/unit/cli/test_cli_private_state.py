@@ -11,7 +11,7 @@ import pytest
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, ServeOptions
 from freehold.cli.local.serving_address import keep_token, kubeconfig
-from freehold.cli.local.session import opened
+from freehold.cli.local.session import open_session
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.kube import config
 from freehold.kube.client import KubeClient
@@ -77,7 +77,7 @@ async def test_the_server_of_a_state_asks_for_its_token(tmp_path: Path) -> None:
     state = StateDirectory.open(tmp_path / "state")
     tokens = []
     for _ in range(2):
-        async with opened(Access(state, READER)) as session:
+        async with open_session(Access(state, READER)) as session:
             for path in (state.lock, state.kubeconfig, state.token):
                 assert path.stat().st_mode & 0o777 == 0o600, path
             token = json.loads(state.lock.read_text())["token"]

@@ -11,7 +11,7 @@ from freehold.cli.output.journal_view import proofs
 from freehold.cli.output.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fit_rows, cut
 from freehold.cli.output.tree import tree_lines
 from freehold.cli.output.view import View, view
-from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.journal import Entry, Journal, RecordState, dumps
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -79,7 +79,7 @@ def test_the_elapsed_time_is_that_of_the_present_operation() -> None:
     watch = ElapsedTimer()
 
     def elapsed(seen: View, now: float) -> float | None:
-        return watch.elapsed(seen, seen.lines[0], now)
+        return watch.measure_elapsed(seen, seen.lines[0], now)
 
     assert elapsed(_view("Waiting"), T0 + 10) == 10
     assert elapsed(_view("Ready", "2027-01-15T08:00:30Z"), T0 + 40) == 30
@@ -91,7 +91,7 @@ def test_the_elapsed_time_is_that_of_the_present_operation() -> None:
 
 def test_operations_from_before_the_start_have_no_elapsed_time() -> None:
     seen = _view("Ready")
-    assert ElapsedTimer().elapsed(seen, seen.lines[0], T0 + 400) is None
+    assert ElapsedTimer().measure_elapsed(seen, seen.lines[0], T0 + 400) is None
 
 
 def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +107,8 @@ OWNER = Owner("u", "K", "n", "a")
 
 
 def _signed(kind: str, ident: str, **fields: Any) -> Entry:
-    signature = RING.of(OWNER).signature(RING.writing, kind, ident)
-    return Entry(Phase.OWNED, id=ident, target="crn", signature=signature, key=RING.writing, **fields)
+    signature = RING.derive_keys(OWNER).signature(RING.writing, kind, ident)
+    return Entry(RecordState.OWNED, id=ident, target="crn", signature=signature, key=RING.writing, **fields)
 
 
 def _recorded() -> dict[str, Any]:
@@ -116,10 +116,10 @@ def _recorded() -> dict[str, Any]:
     entries = {
         NodeKey("vpc", "main"): _signed("vpc", "us-south/r006-1"),
         NodeKey("vpc", "forged"): replace(_signed("vpc", "us-south/r006-1"), id="us-south/r006-2"),
-        NodeKey("vpc", "no-key"): Entry(Phase.RECORDED, id="us-south/r006-3"),
-        NodeKey("vpc", "elsewhere"): Entry(Phase.RECORDED, id="us-south/r006-4", key="elsewhere2"),
+        NodeKey("vpc", "no-key"): Entry(RecordState.RECORDED, id="us-south/r006-3"),
+        NodeKey("vpc", "elsewhere"): Entry(RecordState.RECORDED, id="us-south/r006-4", key="elsewhere2"),
         NodeKey("connection", "vpc"): _signed("connection", "gw/c-1", carried=True),
-        NodeKey("workspace", "main"): Entry(Phase.GIVEN, id="w-1"),
+        NodeKey("workspace", "main"): Entry(RecordState.GIVEN, id="w-1"),
     }
     return {"metadata": {"annotations": {"freehold.dev/journal": dumps(Journal(OWNER, entries))}}}
 
@@ -214,7 +214,7 @@ def test_a_short_terminal_shows_every_object(height: int, shown: str) -> None:
         for name in ("a", "b", "c")
     ]
     console = Console(width=100, height=height, file=StringIO())
-    console.print(LiveDisplay()._drawn(views, T0, 96, height))
+    console.print(LiveDisplay()._render_views(views, T0, 96, height))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # a StringIO
     assert len(lines) <= height
     assert sum("6/7 ready" in line for line in lines) == 3
@@ -255,7 +255,7 @@ def test_a_note_is_not_cut_where_there_is_no_terminal(capsys: pytest.CaptureFixt
 
 def _drawn(seen: View, columns: int, *, tell: bool = True) -> str:
     console = Console(width=columns, height=50, file=StringIO())
-    console.print(LiveDisplay()._drawn([seen], T0, columns - 4, 50, tell=tell))
+    console.print(LiveDisplay()._render_views([seen], T0, columns - 4, 50, tell=tell))
     text: str = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
     return text
 

@@ -11,7 +11,7 @@ from freehold.cli.commands.recovery_commands import resolve
 from freehold.cli.commands.resolve import _choose, _command, _Decided, _list_ways
 from freehold.cli.errors import CliError
 from freehold.controllers.recovery.open_decisions import Candidate, OpenDecision, match_candidates
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.kube.resources import Key
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
@@ -26,7 +26,7 @@ ONE, TWO = "eipalloc-1", "eipalloc-2"
 
 def _question(name: str, *ids: str) -> OpenDecision:
     candidates = tuple(Candidate(Observed(ident, "", State.READY), "nothing speaks for it") for ident in ids)
-    return OpenDecision(NodeKey("elastic-ip", name), Entry(Phase.INTENDED), f"demo-{name}", candidates)
+    return OpenDecision(NodeKey("elastic-ip", name), Entry(RecordState.INTENDED), f"demo-{name}", candidates)
 
 
 def _refused(found: list[OpenDecision], verdict: str, *asked: str) -> CliError:

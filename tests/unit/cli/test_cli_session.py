@@ -11,7 +11,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local import server_process
 from freehold.cli.local import session as sessions
 from freehold.cli.local.access import Access, ServeOptions
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.state_directory import Lock, StateDirectory
 from freehold.collection.selector import Selector
 from freehold.kube.resources import CONFIG_MAPS, Key
@@ -27,7 +27,7 @@ def state(tmp_path: Path) -> StateDirectory:
 
 
 async def test_the_second_command_uses_the_first_ones_server(state: StateDirectory) -> None:
-    async with opened(Access(state, READER)) as first, opened(Access(state, READER)) as second:
+    async with open_session(Access(state, READER)) as first, open_session(Access(state, READER)) as second:
         assert first.running is not None
         assert second.running is None
         await first.client.create(CONFIG_MAPS, MAP)
@@ -50,7 +50,7 @@ async def test_when_the_server_ends_the_next_command_takes_over_and_nothing_is_l
 
 async def test_stale_content_of_a_killed_server_is_ignored(state: StateDirectory) -> None:
     state.lock.write_text('{"url": "http://127.0.0.1:9", "pid": 1, "operator": true, "simulator": ""}')
-    async with opened(Access(state, READER)) as session:
+    async with open_session(Access(state, READER)) as session:
         assert session.running is not None
 
 
@@ -73,7 +73,7 @@ async def test_a_command_without_an_operator_is_named_to_the_one_that_waits_for_
     state: StateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "_PATIENCE_SECONDS", 0.0)
-    async with opened(Access(state, READER)):
+    async with open_session(Access(state, READER)):
         with pytest.raises(CliError, match="without an operator: it reads, or waits for the answer to a question"):
             await Session(Access(state, ServeOptions())).open()
 
@@ -84,18 +84,18 @@ async def test_an_operator_that_waits_begins_when_it_is_told_to(
     """Until then a command that needs one does not join; with it, nothing is left to begin."""
     monkeypatch.setattr(server_process, "simulated_cloud", simulated_cloud)
     waiting = Access(state, ServeOptions(waits=True, simulate=True))
-    async with opened(waiting) as first:
+    async with open_session(waiting) as first:
         published = Lock(state.lock).read()
         assert published is not None and not published.operator
         await first.begin()
-        async with opened(waiting) as second:
+        async with open_session(waiting) as second:
             assert second.running is None
             await second.begin()
 
 
 async def test_a_full_disk_ends_the_command(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the operator would retry every write for hours, while the user sees no progress."""
-    async with opened(Access(state, READER)) as first, opened(Access(state, READER)) as second:
+    async with open_session(Access(state, READER)) as first, open_session(Access(state, READER)) as second:
         first.refuse_full_disk()
         monkeypatch.setattr(StateDirectory, "room", 1000)
         with pytest.raises(CliError, match="no room is left for the state in"):
@@ -104,7 +104,7 @@ async def test_a_full_disk_ends_the_command(state: StateDirectory, monkeypatch: 
 
 
 async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) -> None:
-    async with opened(Access(state, READER)) as session:
+    async with open_session(Access(state, READER)) as session:
         assert session.client.connection.server.removeprefix("http://") in state.kubeconfig.read_text()
         assert state.kubeconfig.stat().st_mode & 0o777 == 0o600
     lock = Lock(state.lock)
@@ -120,7 +120,7 @@ def _no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_an_operator_without_its_key_ring_is_reported_at_once(state: StateDirectory, tmp_path: Path) -> None:
     """It serves nothing, and only its log has the reason: `up` would wait until its timeout."""
-    async with opened(Access(state, READER)) as first:
+    async with open_session(Access(state, READER)) as first:
         assert first.running is not None
         elsewhere = StateDirectory.open(tmp_path / "other")
         held = Lock(elsewhere.lock)
@@ -128,7 +128,7 @@ async def test_an_operator_without_its_key_ring_is_reported_at_once(state: State
         held.publish(replace(first.running.server, operator=True))
         with pytest.raises(CliError, match=r"other\.keys is gone.*freehold keys add FILE"):
             await Session(Access(elsewhere, ServeOptions(operator=True))).open()
-        async with opened(Access(elsewhere, READER)) as reading:
+        async with open_session(Access(elsewhere, READER)) as reading:
             assert reading.client
         held.release()
 
@@ -137,7 +137,7 @@ async def test_a_server_is_joined_only_with_the_gates_that_the_command_sets(
     state: StateDirectory, tmp_path: Path
 ) -> None:
     """Else it would not act on the field, and the command would wait for nothing. Defaults ask for nothing."""
-    async with opened(Access(state, READER)) as first:
+    async with open_session(Access(state, READER)) as first:
         assert first.running is not None
         served = replace(first.running.server, pid=4711, operator=True)
         elsewhere = StateDirectory.open(tmp_path / "other")

@@ -144,12 +144,12 @@ async def test_where_nothing_was_found_nothing_is_called_done(
 
 @pytest.mark.parametrize("approve", ["d1", "d1,d2"])
 async def test_the_digest_that_a_condition_names_approves_though_another_provider_waits_too(approve: str) -> None:
-    asked = tags_apply.Asked((), "", create_namespace=False, approve=approve, yes=True, patience=0.0)
+    asked = tags_apply.TagsApplyRequest((), "", create_namespace=False, approve=approve, yes=True, patience=0.0)
     waits = [TagPlan("team/tags", digest="d1,d2"), TagPlan("team/other", digest="d3")]
-    assert await tags_apply._approved(waits, asked) == {"team/tags": approve}
+    assert await tags_apply._obtain_approval(waits, asked) == {"team/tags": approve}
 
 
 async def test_a_digest_of_no_plan_approves_nothing() -> None:
-    asked = tags_apply.Asked((), "", create_namespace=False, approve="d9", yes=True, patience=0.0)
+    asked = tags_apply.TagsApplyRequest((), "", create_namespace=False, approve="d9", yes=True, patience=0.0)
     with pytest.raises(CliError, match="no plan has the digest d9"):
-        await tags_apply._approved([TagPlan("team/tags", digest="d1,d2"), TagPlan("team/none")], asked)
+        await tags_apply._obtain_approval([TagPlan("team/tags", digest="d1,d2"), TagPlan("team/none")], asked)

@@ -12,7 +12,7 @@ from freehold.cli.commands import tags_audit
 from freehold.cli.commands.audit import documents
 from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import StateDirectory
-from freehold.cli.local.user_audit import decided
+from freehold.cli.local.user_audit import log_decision
 from freehold.engine.clock import ManualClock, SystemClock
 from freehold.engine.errors import Denied
 from freehold.engine.port import Call, Effect
@@ -72,7 +72,7 @@ def test_calls_that_are_in_flight_together_have_each_its_own_outcome(tmp_path: P
 def test_what_people_do_is_told_with_their_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = StateDirectory.open(tmp_path)
     written(state.audit)
-    decided(state, SystemClock(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
+    log_decision(state, SystemClock(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
     tags_audit.run((), False, "", "", "json", tmp_path)
     rows = told(capsys)
     person = next(each for each in rows if not each["resource"])
@@ -84,7 +84,7 @@ def test_both_logs_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """Each has its own chain: two processes cannot write one file."""
     state = StateDirectory.open(tmp_path)
     written(state.audit)
-    decided(state, SystemClock(), SUBJECT, "edited (tags edit)")
+    log_decision(state, SystemClock(), SUBJECT, "edited (tags edit)")
     tags_audit.run((), True, "", "", "table", tmp_path)
     assert capsys.readouterr().out.count("none changed, taken out or added") == 2
     log = state.audit_of_people

@@ -27,7 +27,7 @@ STORED: Json = {
 
 
 def edits(path: Path, **typed: Json) -> list[tags_edit.Edited]:
-    shown = yaml.safe_load(tags_edit._shown(STORED))
+    shown = yaml.safe_load(tags_edit._render_for_edit(STORED))
     metadata = {**shown["metadata"], **typed.pop("metadata", {})}
     path.write_text(yaml.safe_dump({**shown, **typed, "metadata": metadata}))
     return tags_edit._edits(path, [(PROVIDERS["AWSMetadata"], STORED)])
@@ -60,7 +60,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     editor.chmod(0o700)
     monkeypatch.setenv("VISUAL", str(editor))
     with pytest.raises(CliError, match="no text in UTF-8: nothing was applied"):
-        tags_edit._typed(tmp_path / "tags.yaml", "kind: x", ())
+        tags_edit._edit_text(tmp_path / "tags.yaml", "kind: x", ())
 
 
 class Changed:
@@ -77,7 +77,7 @@ async def test_an_object_that_somebody_changed_meanwhile_is_not_asked_for_again(
     """Whatever is typed, it is about what was read: the editor would open for ever."""
     session: Any = Changed()
     with pytest.raises(tags_edit.Outdated, match=r"changed by somebody while it was edited.*run the same command"):
-        await tags_edit._refused(session, edits(tmp_path / "tags.yaml", spec={"resourcetags": {"env": "prod"}}))
+        await tags_edit._dry_run_edits(session, edits(tmp_path / "tags.yaml", spec={"resourcetags": {"env": "prod"}}))
 
 
 async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeClient) -> None:
@@ -89,7 +89,9 @@ async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeCli
     session: Any = SimpleNamespace(client=client, namespace="default")
 
     async def opened(*words: str) -> list[str]:
-        return [f"{kind.kind}/{row['metadata']['name']}" for kind, row in await tags_edit._stored(session, words, "")]
+        return [
+            f"{kind.kind}/{row['metadata']['name']}" for kind, row in await tags_edit._read_stored(session, words, "")
+        ]
 
     assert await opened("minimal") == ["CloudMetadata/minimal", "AWSMetadata/minimal-tags"]
     with pytest.raises(CliError, match="lone is the name of 2 objects: say which") as refused:

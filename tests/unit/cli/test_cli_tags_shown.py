@@ -97,7 +97,7 @@ def test_what_stands_against_many_is_told_once(capsys: pytest.CaptureFixture[str
     ("value", "told"), [("", '""'), ("a b", '"a b"'), ("a=b", '"a=b"'), ("a", "a"), ('say "x"', '"say \\"x\\""')]
 )
 def test_where_a_value_ends_can_be_seen(value: str, told: str) -> None:
-    assert tags_text.shown(value) == told
+    assert tags_text.quote_tag_text(value) == told
 
 
 # -- in a page -----------------------------------------------------------------------------------------------------

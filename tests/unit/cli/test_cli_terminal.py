@@ -20,7 +20,7 @@ from freehold.cli.output import terminal
     ids=["harmless", "escape sequence", "c0", "c1", "bidi override", "line separator"],
 )
 def test_control_characters_are_shown_not_sent(text: str, shown: str) -> None:
-    assert terminal.escaped(text) == shown
+    assert terminal.escape_text(text) == shown
 
 
 def test_the_api_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,11 +48,11 @@ def test_columns_are_aligned_and_escaped() -> None:
 
 def test_a_cloud_resource_name_is_cut_to_the_part_that_differs() -> None:
     crn = "crn:v1:bluemix:public:is:us-south:a/0123::vpc:r006-1"
-    assert terminal.shortened(f"{crn} is there") == "vpc:r006-1 is there"
-    assert terminal.shortened("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
+    assert terminal.shorten_names(f"{crn} is there") == "vpc:r006-1 is there"
+    assert terminal.shorten_names("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
     arn = "arn:aws:ec2:us-east-1:111122223333:vpc/vpc-1"
-    assert terminal.shortened(f"{arn} is there, and so is {arn}.") == "vpc/vpc-1 is there, and so is vpc/vpc-1."
-    assert terminal.shortened("(arn:aws-cn:s3:::bucket): no") == "(bucket): no"
+    assert terminal.shorten_names(f"{arn} is there, and so is {arn}.") == "vpc/vpc-1 is there, and so is vpc/vpc-1."
+    assert terminal.shorten_names("(arn:aws-cn:s3:::bucket): no") == "(bucket): no"
 
 
 def test_an_error_message_is_wrapped_between_words_on_a_terminal_and_nowhere_else(
@@ -89,7 +89,7 @@ def test_columns_are_those_of_rich(rows: list[tuple[str, str]]) -> None:
 
     table = Table.grid(padding=(0, 3, 0, 0))
     for row in rows:
-        table.add_row(*(Text(terminal.escaped(cell), no_wrap=True) for cell in row))
+        table.add_row(*(Text(terminal.escape_text(cell), no_wrap=True) for cell in row))
     console = Console(width=200, color_system=None, force_terminal=False, legacy_windows=False)
     drawn = ["".join(part.text for part in line).rstrip() for line in console.render_lines(table)]
     assert terminal.columns(rows) == drawn

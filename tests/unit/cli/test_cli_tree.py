@@ -11,7 +11,7 @@ from freehold.cli.output.journal_view import parents, proofs
 from freehold.cli.output.terminal import choose_painter, plain
 from freehold.cli.output.tree import remarks, tree_lines
 from freehold.cli.output.view import View, view
-from freehold.engine.journal import Entry, Journal, Phase, dumps
+from freehold.engine.journal import Entry, Journal, RecordState, dumps
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 
@@ -36,13 +36,13 @@ ROWS = [
     _row("connection", "d", state="Waiting", waits_for=("gateway g", "vpc v")),
 ]
 ENTRIES = {
-    NodeKey("vpc", "old"): Entry(Phase.OWNED, id="us-south/r006-0", target="crn-0", requires=()),
-    NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn-1", requires=()),
-    NodeKey("subnet", "s"): Entry(Phase.OWNED, id="us-south/r006-2", target="crn-2", requires=("vpc/main",)),
-    NodeKey("balancer", "b"): Entry(Phase.OWNED, id="r006-4", target="crn-4", requires=("subnet/s", "vpc/main")),
-    NodeKey("gateway", "g"): Entry(Phase.OWNED, id="g-1", target="crn-5", requires=()),
+    NodeKey("vpc", "old"): Entry(RecordState.OWNED, id="us-south/r006-0", target="crn-0", requires=()),
+    NodeKey("vpc", "main"): Entry(RecordState.OWNED, id="us-south/r006-1", target="crn-1", requires=()),
+    NodeKey("subnet", "s"): Entry(RecordState.OWNED, id="us-south/r006-2", target="crn-2", requires=("vpc/main",)),
+    NodeKey("balancer", "b"): Entry(RecordState.OWNED, id="r006-4", target="crn-4", requires=("subnet/s", "vpc/main")),
+    NodeKey("gateway", "g"): Entry(RecordState.OWNED, id="g-1", target="crn-5", requires=()),
     NodeKey("connection", "c"): Entry(
-        Phase.OWNED, id="g-1/c-1", target="crn-5", carried=True, requires=("gateway/g", "vpc/main")
+        RecordState.OWNED, id="g-1/c-1", target="crn-5", carried=True, requires=("gateway/g", "vpc/main")
     ),
 }
 
@@ -89,8 +89,8 @@ def test_without_a_journal_what_waits_is_in_what_it_waits_for() -> None:
 
 def test_a_forged_journal_with_a_circle_is_shown_all_the_same() -> None:
     circle = {
-        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="r006-1", target="crn-1", requires=("subnet/s",)),
-        NodeKey("subnet", "s"): Entry(Phase.OWNED, id="r006-2", target="crn-2", requires=("vpc/main",)),
+        NodeKey("vpc", "main"): Entry(RecordState.OWNED, id="r006-1", target="crn-1", requires=("subnet/s",)),
+        NodeKey("subnet", "s"): Entry(RecordState.OWNED, id="r006-2", target="crn-2", requires=("vpc/main",)),
     }
     seen = view(_object(ROWS, circle))
     lines = tree_lines(seen, {}, parents(_object(ROWS, circle), seen.lines), 0.0)
@@ -132,8 +132,8 @@ def test_what_has_an_arn_is_in_what_it_requires_and_its_proof_is_told() -> None:
         f"arn:aws:elasticloadbalancing:eu-west-1:1:{end}" for end in ("net/b/1", "listener/net/b/1/2")
     )
     entries = {
-        NodeKey("balancer", "b"): Entry(Phase.OWNED, id=balancer, target=balancer, requires=()),
-        NodeKey("listener", "b:6443"): Entry(Phase.OWNED, id=listener, target=listener, requires=("balancer/b",)),
+        NodeKey("balancer", "b"): Entry(RecordState.OWNED, id=balancer, target=balancer, requires=()),
+        NodeKey("listener", "b:6443"): Entry(RecordState.OWNED, id=listener, target=listener, requires=("balancer/b",)),
     }
     obj = _object([_row("balancer", "b", balancer), _row("listener", "b:6443", listener)], entries)
     seen = view(obj)

@@ -18,7 +18,7 @@ from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.engine.clock import ManualClock
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import InlinePort
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.load_balancers import OF_WORKLOADS
 from freehold.providers.aws.collectors.survey import AwsSurvey
 from freehold.providers.aws.identities import StaticKeys
@@ -27,7 +27,7 @@ from freehold.providers.aws.tags.tagger import AwsTagger
 
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
 OWNED = {"kubernetes.io/cluster/prod": "owned"}
-CLIENT = ApiClient(AwsSession(StaticKeys("key", "secret"), "us-east-1"), InlinePort())
+CLIENT = AwsClient(AwsSession(StaticKeys("key", "secret"), "us-east-1"), InlinePort())
 
 
 def rules() -> Mapping[CollectionTask, CollectionRule]:

@@ -13,7 +13,7 @@ import pytest
 from freehold.controllers.controller import Controller, Done, RequeueAfter, Result, WatchedResource
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.errors import Conflict, Unavailable
+from freehold.kube.errors import Conflict, ServerUnavailable
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.kube.watch import WatchState
 from freehold_apiserver.server import ApiServer
@@ -210,7 +210,7 @@ async def turn() -> None:
 
 @pytest.mark.parametrize(
     ("problem", "traceback"),
-    [(Unavailable("the cloud is away"), False), (RuntimeError("a defect"), True)],
+    [(ServerUnavailable("the cloud is away"), False), (RuntimeError("a defect"), True)],
     ids=["known", "unknown"],
 )
 async def test_a_failure_backs_off_is_reported_once_and_recovers(

@@ -9,7 +9,7 @@ import pytest
 from freehold.api import names
 from freehold.controllers.mending import find_left_behind, find_mending
 from freehold.engine import journal as journals
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing, derive, digest_of
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -29,7 +29,7 @@ from freehold.providers.objects.identity import (
 FINALIZER = ibm_names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
 RING = KeyRing.single(b"k" * 32)
-JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")}, key=RING.writing)
+JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(RecordState.OWNED, id="us-south/v")}, key=RING.writing)
 
 
 def obj(
@@ -198,7 +198,7 @@ def test_a_word_for_a_new_cluster_gives_an_object_back_what_its_status_proves() 
 
 OTHER = digest_of(b"o" * 32)
 KEYED = Journal(OWNER, key=OTHER)
-ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="v", key=OTHER)}, key=RING.writing)
+ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(RecordState.OWNED, id="v", key=OTHER)}, key=RING.writing)
 
 
 @pytest.mark.parametrize(
@@ -292,6 +292,6 @@ def test_a_finalizer_that_went_together_with_a_spoilt_journal_is_put_back_alone(
 
 def test_what_is_left_behind_is_told_by_what_was_remembered() -> None:
     theirs = Journal(
-        Owner("u2", "IBMPowerVSCluster", "ns", "another"), {NodeKey("vpc", "x"): Entry(Phase.OWNED, id="t")}
+        Owner("u2", "IBMPowerVSCluster", "ns", "another"), {NodeKey("vpc", "x"): Entry(RecordState.OWNED, id="t")}
     )
     assert find_left_behind(obj(journal=journals.dumps(theirs)), journals.dumps(JOURNAL)) == ("vpc/main us-south/v",)

@@ -30,7 +30,7 @@ from freehold.controllers.keyring.stored_form import (
     UnreadableRing,
 )
 from freehold.engine import journal as journals
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import fingerprint
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -210,7 +210,7 @@ def stored(journal: str | None = None, status: Json | None = None) -> Json:
     return {"kind": ibm_names.POWERVS_CLUSTER_KIND, "metadata": metadata, "status": status or {}}
 
 
-KEYED = Entry(Phase.OWNED, id="v", key="k2k2k2k2k2")
+KEYED = Entry(RecordState.OWNED, id="v", key="k2k2k2k2k2")
 NEEDS: dict[str, tuple[Json, frozenset[str], bool]] = {
     "new": (stored(), frozenset(), False),
     "without a key": (stored(journals.dumps(Journal(OWNER))), frozenset(), False),
@@ -224,7 +224,9 @@ NEEDS: dict[str, tuple[Json, frozenset[str], bool]] = {
         frozenset({"k3k3k3k3k3", "k2k2k2k2k2"}), False,
     ),
     "one entry without a key": (
-        stored(journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): Entry(Phase.OWNED, id="v")}, key="k3k3k3k3k3"))),
+        stored(
+            journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): Entry(RecordState.OWNED, id="v")}, key="k3k3k3k3k3"))
+        ),
         frozenset({"k3k3k3k3k3"}), False,
     ),
     "nobody can tell": (stored("{"), frozenset(), True),
@@ -243,7 +245,7 @@ def test_the_records_of_an_object_are_listed_by_key() -> None:
     vpc, net = NodeKey("vpc", "a"), NodeKey("net", "b")
     entries = {
         vpc: KEYED,
-        net: Entry(Phase.VACANT, key=KEYED.key),
+        net: Entry(RecordState.VACANT, key=KEYED.key),
         NodeKey("net", "c"): replace(KEYED, key="k4k4k4k4k4"),
     }
     found = need_of(stored(journals.dumps(Journal(OWNER, entries, key="k3k3k3k3k3"))))
@@ -266,14 +268,14 @@ def test_no_ring_is_made_if_an_object_may_name_a_key(case: str) -> None:
 
 async def test_no_ring_is_made_while_the_objects_cannot_be_listed(tmp_path: Path) -> None:
     async def unavailable() -> list[KeyNeed]:
-        raise kube.Unavailable("no answer")
+        raise kube.ServerUnavailable("no answer")
 
     with pytest.raises(UnreachableRing):
         await open_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
     assert list(tmp_path.iterdir()) == []
 
 
-REFUSED = pytest.mark.parametrize("refusal", [kube.Forbidden, kube.Unavailable, kube.Throttled])
+REFUSED = pytest.mark.parametrize("refusal", [kube.Forbidden, kube.ServerUnavailable, kube.TooManyRequests])
 
 
 class Listing(KubeClient):
@@ -302,7 +304,7 @@ async def test_no_ring_is_made_while_one_kind_of_several_cannot_be_listed(
         with pytest.raises(UnreachableRing):
             await open_ring(FileRing(tmp_path / "state.keys"), needed, NOW)
         assert list(tmp_path.iterdir()) == []
-        listing.refused = {kind: kube.NotFound("not installed")} if kind != CONFIG_MAPS.kind else {}
+        listing.refused = {kind: kube.ObjectNotFound("not installed")} if kind != CONFIG_MAPS.kind else {}
         assert (await open_ring(FileRing(tmp_path / "state.keys"), needed, NOW)).document is not None
 
 
@@ -354,7 +356,7 @@ class Broken(KubeClient):
 
     async def get(self, resource: Resource, key: Key) -> Json:
         if self.dark:
-            raise kube.Unavailable("no answer")
+            raise kube.ServerUnavailable("no answer")
         return await super().get(resource, key)
 
 

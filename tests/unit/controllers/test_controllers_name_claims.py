@@ -14,7 +14,7 @@ from freehold.controllers.name_claims import HolderReason, NameClaims, NameHolde
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -42,7 +42,7 @@ def twin(namespace: str, created: str = EARLY, uid: str = "", **metadata: Any) -
     }  # fmt: skip
 
 
-def recorded(raw: Json, account: str = HERE, phase: Phase = Phase.OWNED, cluster: str = "twin") -> Json:
+def recorded(raw: Json, account: str = HERE, phase: RecordState = RecordState.OWNED, cluster: str = "twin") -> Json:
     """With a VPC on record, which was made for the cluster of this name."""
     owner = Owner(raw["metadata"]["uid"], raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"])
     vpc = Entry(phase, id="vpc-1", node_tags=(text(cluster_key(cluster), "owned"),))
@@ -97,8 +97,8 @@ def test_of_one_second_the_uid_decides() -> None:
     assert (holder(first, second), holder(second, first)) == (None, "b/twin")
 
 
-@pytest.mark.parametrize("phase", [Phase.OWNED, Phase.INTENDED, Phase.GIVEN])
-def test_what_has_records_is_not_stopped_by_what_is_older(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [RecordState.OWNED, RecordState.INTENDED, RecordState.GIVEN])
+def test_what_has_records_is_not_stopped_by_what_is_older(phase: RecordState) -> None:
     """It was paused, say, while the younger one began: it must not take the name from a living cluster."""
     assert holder(twin("a"), recorded(twin("b", LATE), phase=phase)) == "b/twin"
 

@@ -12,7 +12,7 @@ from freehold.api import names
 from freehold.controllers.other_objects import TAG_FIELDS, OtherStoredObjects, find_claimed_tags, find_naming_objects
 from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
-from freehold.engine.journal import AttachedTags, Entry, Journal, Phase
+from freehold.engine.journal import AttachedTags, Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.kube import errors as kube
@@ -30,8 +30,8 @@ US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
 VPC = "crn:vpc"
 ATTACHED = Journal(OTHER, attached={VPC: AttachedTags(("team:red",), "s", "")})
-OWNED = Journal(OTHER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, "v", VPC)}, tags=frozenset({"team:red"}))
-OF_NODE = Journal(OTHER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, "v", VPC, node_tags=("team:red",))})
+OWNED = Journal(OTHER, {NodeKey("vpc", "main"): Entry(RecordState.OWNED, "v", VPC)}, tags=frozenset({"team:red"}))
+OF_NODE = Journal(OTHER, {NodeKey("vpc", "main"): Entry(RecordState.OWNED, "v", VPC, node_tags=("team:red",))})
 
 
 def stored(journal: Journal, **metadata: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class SecondRefused(Client):
         return ObjectList([], "1") if resource == SERVED_RESOURCES[0] else await super().list(resource, namespace)
 
 
-@pytest.mark.parametrize("error", [kube.Unavailable, kube.Forbidden, kube.Throttled])
+@pytest.mark.parametrize("error", [kube.ServerUnavailable, kube.Forbidden, kube.TooManyRequests])
 @pytest.mark.parametrize("client", [Client, SecondRefused], ids=["the first kind", "the second kind"])
 def test_without_an_answer_nothing_is_taken_off(client: type[Client], error: type[kube.KubeError]) -> None:
     """An API server that does not answer may store an object that wants the tag."""
@@ -92,7 +92,7 @@ def test_without_an_answer_nothing_is_taken_off(client: type[Client], error: typ
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:
-    others = OtherStoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
+    others = OtherStoredObjects(Client(kube.ObjectNotFound("no such kind")), [POWERVS_CLUSTERS])
     assert run_blocking(others.tags_on(US, VPC)) == frozenset()
 
 
@@ -108,7 +108,7 @@ def test_an_object_names_what_is_in_its_spec(word: str) -> None:
 
 
 def test_an_object_names_what_is_in_its_journal_and_its_own_does_not_count() -> None:
-    entry = Entry(Phase.GIVEN, "us-south/v", VPC)
+    entry = Entry(RecordState.GIVEN, "us-south/v", VPC)
     journal = Journal(OTHER, {NodeKey("vpc", "main"): entry})
     assert find_naming_objects([stored(journal, namespace="ns")], US, ["v"]) == ("ns/n",)
     assert find_naming_objects([stored(replace(journal, owner=US), namespace="ns")], US, ["v"]) == ()

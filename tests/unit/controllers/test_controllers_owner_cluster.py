@@ -11,15 +11,15 @@ from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
 from freehold.controllers.app import build_watches
 from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster_mapper, map_machine, map_parent
-from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.errors import Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects import gate
 
-REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
-GONE = NotFound("not there")
+REFUSED = (Forbidden("RBAC"), ServerUnavailable("no connection"))
+GONE = ObjectNotFound("not there")
 OBJECT: Json = {
     "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/v1beta2",
     "kind": ibm_names.POWERVS_CLUSTER_KIND,

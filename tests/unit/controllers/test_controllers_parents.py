@@ -18,8 +18,8 @@ from freehold.providers.base import ObjectKind
 from freehold.providers.objects.identity import (
     KnownIdentity,
     MintedIdentity,
+    ParentStanding,
     RestoredIdentity,
-    Standing,
     build_status_identity,
     identify,
 )
@@ -33,7 +33,7 @@ MACHINE = ServedName(
 RING = KeyRing.single(b"k" * 32)
 ROLE = {"kind": "BearIdentity", "name": "role"}
 CLUSTER = Owner("c-uuid", "BearCluster", "ns", "c1")
-HERE = Standing("c-uuid", {"region": "r1", "identityRef": ROLE})
+HERE = ParentStanding("c-uuid", {"region": "r1", "identityRef": ROLE})
 OWNER = Owner("m-uid", "BearMachine", "ns", "m1", "c-uuid")
 JOURNAL = Journal(OWNER, key=RING.writing, place=HERE.place)
 
@@ -57,15 +57,15 @@ NEW = {names.IDENTITY_ANNOTATION: names.NEW_IDENTITY}
 ELSEWHERE = replace(JOURNAL, owner=Owner("other", "BearMachine", "ns", "m0", "c0-uuid"), place={"region": "r9"})
 OTHERS = replace(JOURNAL, owner=replace(OWNER, within="former-uuid"), place={"region": "r0"})
 
-STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Standing | None]] = {
+STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, ParentStanding | None]] = {
     "new: as its cluster says": (machine(), cluster(), HERE),
     "its cluster is gone: as its record says": (machine(JOURNAL), None, HERE),
     "its cluster has another identity by now": (
         machine(JOURNAL),
         cluster(identityRef={**ROLE, "name": "new"}),
-        Standing("c-uuid", {"region": "r1", "identityRef": {**ROLE, "name": "new"}}),
+        ParentStanding("c-uuid", {"region": "r1", "identityRef": {**ROLE, "name": "new"}}),
     ),
-    "another cluster has the name": (machine(OTHERS), cluster(), Standing("former-uuid", {"region": "r0"})),
+    "another cluster has the name": (machine(OTHERS), cluster(), ParentStanding("former-uuid", {"region": "r0"})),
     "a new identity stands in the cluster of now": (machine(OTHERS, **NEW), cluster(), HERE),
     "a copy of another machine": (machine(ELSEWHERE), cluster(), HERE),
     "nothing says it": (machine(), None, None),
@@ -101,15 +101,15 @@ STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Standing | None]]
 
 @pytest.mark.parametrize(("raw", "infrastructure", "expected"), STANDS.values(), ids=STANDS.keys())
 def test_where_a_machine_stands(
-    raw: dict[str, Any], infrastructure: dict[str, Any] | None, expected: Standing | None
+    raw: dict[str, Any], infrastructure: dict[str, Any] | None, expected: ParentStanding | None
 ) -> None:
     assert find_standing(raw, MACHINE, infrastructure) == expected
 
 
 def test_an_object_without_a_parent_says_its_account_itself() -> None:
-    assert find_standing(machine(), replace(MACHINE, parent=None), None) == Standing()
+    assert find_standing(machine(), replace(MACHINE, parent=None), None) == ParentStanding()
     raw = machine()
-    assert put_in_place(raw, Standing()) == raw
+    assert put_in_place(raw, ParentStanding()) == raw
     assert put_in_place(raw, HERE)["spec"] == {"size": 1, **HERE.place} and raw["spec"] == {"size": 1}
 
 

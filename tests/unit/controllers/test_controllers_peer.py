@@ -8,7 +8,7 @@ import pytest
 
 from freehold.api import names
 from freehold.controllers.app import ConflictingProvider, refuse_peers
-from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.errors import ConfigError, Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.types.served import AWS_ROLE_IDENTITY
@@ -59,7 +59,7 @@ async def test_a_crd_installed_by_upstream_is_refused(name: str, provider: str) 
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (NotFound("gone"), f"does not serve {CRD}: apply deploy/crds first"),
+        (ObjectNotFound("gone"), f"does not serve {CRD}: apply deploy/crds first"),
         (
             Forbidden("User 'dev' cannot get it"),
             "User 'dev' cannot get it: .* grant 'get' on customresourcedefinitions",
@@ -72,5 +72,5 @@ async def test_the_message_tells_what_to_do_if_the_crd_cannot_be_read(error: Kub
 
 
 async def test_without_an_answer_of_the_server_nothing_is_served() -> None:
-    with pytest.raises(Unavailable):
-        await refuse_peers(Server(Unavailable("no connection")))
+    with pytest.raises(ServerUnavailable):
+        await refuse_peers(Server(ServerUnavailable("no connection")))

@@ -11,7 +11,7 @@ from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.spec_checks import protected_tags
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
-from freehold.tags.policy.protected import Access, IgnoreList, access
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 from harness.aws_bases import BASES, facts_of
 from harness.aws_specs import NAMES, REGION, Spec, cluster, decide
 
@@ -37,7 +37,7 @@ def said(spec: Spec, base: str = "least") -> list[str]:
 @pytest.mark.parametrize("key", OTHERS)
 def test_a_strangers_subnet_gets_no_key_that_controllers_decide_by(key: str) -> None:
     spec = {**BASES["given VPC"], "additionalTags": {key: OTHERS[key], "team": "red"}}
-    assert access(AWS, key, IgnoreList()) is Access.PROTECTED
+    assert access(AWS, key, IgnoreList()) is KeyAccess.PROTECTED
     assert said(spec, "given VPC") == [f"spec.additionalTags[{key}]"]
     assert said({"additionalTags": {key: OTHERS[key]}}) == [], "what is ours may have it"
 

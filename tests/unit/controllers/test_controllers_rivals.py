@@ -10,7 +10,7 @@ from freehold.api import names
 from freehold.controllers.collecting import find_rivals
 from freehold.engine import journal as journals
 from freehold.engine.collection import Site
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 
@@ -24,7 +24,7 @@ def stored(name: str = "prod", vpc: str = "vpc-1", owner: Owner | None = None, *
     spec = {"network": {"vpc": {"id": vpc}}} if owner is None else {}
     record = {}
     if owner is not None:
-        entries = {NodeKey("vpc", "main"): Entry(Phase.RECORDED, id=vpc)}
+        entries = {NodeKey("vpc", "main"): Entry(RecordState.RECORDED, id=vpc)}
         record = {names.JOURNAL_ANNOTATION: journals.dumps(Journal(owner, entries))}
     meta = {"name": name, "namespace": "team", "annotations": record, **metadata}
     return {"kind": "AWSCluster", "metadata": meta, "spec": spec}

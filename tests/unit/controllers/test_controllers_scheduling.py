@@ -16,7 +16,7 @@ from freehold.controllers.workqueue import Backoff
 from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.errors import Unavailable
+from freehold.kube.errors import ServerUnavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import ObjectChange, Origin, WatchState
 from freehold.providers.crds import build_crds
@@ -70,7 +70,7 @@ async def test_a_wait_that_the_cloud_asks_for_is_respected() -> None:
 async def test_an_object_that_was_deleted_during_its_pass_is_not_tried_again() -> None:
     """Its deletion has queued it; the failed write does not count as a failure."""
     found = controller(VirtualTime())
-    found._back_off(A, Unavailable("gone meanwhile"))
+    found._back_off(A, ServerUnavailable("gone meanwhile"))
     assert (found.queue.scheduled, len(found.queue)) == (0, 0)
 
 

@@ -65,9 +65,9 @@ async def test_a_reference_of_another_form_reads_nothing(reference: str) -> None
 
 
 FAILURES = {
-    "it is gone": (kube.NotFound("x"), errors.NotFound, "Secret ns/boot does not exist"),
+    "it is gone": (kube.ObjectNotFound("x"), errors.NotFound, "Secret ns/boot does not exist"),
     "RBAC": (kube.Forbidden("x"), errors.Denied, "Grant the operator 'get' on secrets in namespace ns"),
-    "no answer": (kube.Unavailable("x"), errors.Unavailable, "could not be read"),
+    "no answer": (kube.ServerUnavailable("x"), errors.Unavailable, "could not be read"),
     "no such entry": (secret(other="eA=="), errors.NotFound, "no entry 'value'"),
     "no data": ({"metadata": {}}, errors.NotFound, "no entry 'value'"),
     "not base64": (secret(value=VALUE.decode()), errors.Invalid, "is not base64"),

@@ -10,7 +10,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.collection import ALL, KIND, Collected, Prove, Site
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
 from freehold.engine.resources import NodeKey
@@ -47,7 +47,7 @@ class Denying:
     kinds = ("Machine",)
     registry = Registry(())
 
-    async def within(self, uuid: str) -> TagsByTarget:
+    async def find_inner_targets(self, uuid: str) -> TagsByTarget:
         raise errors.Denied("no permission")
 
 
@@ -180,7 +180,7 @@ def test_a_network_that_the_user_gives_needs_no_marks() -> None:
     life.world.namesake("vpc")
     theirs = life.world.strangers_id("vpc")
     life.world.strip("vpc")
-    given = Entry(Phase.GIVEN, id=theirs)
+    given = Entry(RecordState.GIVEN, id=theirs)
     life.rewrite(replace(life.journal, entries={**life.journal.entries, VPC: given}))
     run(life, 60.0)
     assert set(collector.sites) == {Site(life.owner, theirs, given=True)}

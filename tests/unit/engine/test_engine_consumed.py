@@ -9,7 +9,7 @@ import pytest
 
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.graph import Node
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.engine.port import Port
@@ -245,4 +245,4 @@ def test_both_go_with_the_object() -> None:
     life = _begun(world)
     life.delete()
     assert life.released and not world.living()
-    assert life.journal.entries[LETTER].phase is Phase.VACANT
+    assert life.journal.entries[LETTER].state is RecordState.VACANT

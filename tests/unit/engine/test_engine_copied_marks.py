@@ -8,7 +8,7 @@ import pytest
 from freehold.engine import engine
 from freehold.engine import journal as journals
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
@@ -43,12 +43,12 @@ def test_a_copied_name_with_a_mark_on_the_carrier_does_not_resolve_an_intent(mar
     life.restart()
     theirs = world.cloud.create("link", "y-" + ours.names[0][1], {"hub": ours.parent}, creator="stranger")
     if marked:
-        world.forge(hub.target, frozenset({PlainCodec().carried(OWNER, "link", theirs.id)}))
+        world.forge(hub.target, frozenset({PlainCodec().spell_carrier_mark(OWNER, "link", theirs.id)}))
     for _ in range(30):
         done = life.once()
         world.clock.advance(max(done.after if done else 1.0, 0.01))
     entry = life.journal.entries[NodeKey("link", "a")]
-    assert (entry.phase, entry.id) == (Phase.INTENDED, "")
+    assert (entry.state, entry.id) == (RecordState.INTENDED, "")
     life.deleting = True
     for _ in range(30):
         done = life.once()
@@ -67,7 +67,7 @@ def test_a_forged_journal_of_another_object_does_not_detach_our_marks() -> None:
     before = carriers_marks(world)
     assert before
     evil = Owner(OWNER.uuid, OWNER.kind, "evil", "e")
-    forged = Entry(Phase.VACANT, target=hub.target, carried=True, earlier=(f"hub-999/{link.id}",))
+    forged = Entry(RecordState.VACANT, target=hub.target, carried=True, earlier=(f"hub-999/{link.id}",))
     stored = Stored([journals.dumps(Journal(evil, {NodeKey("link", "q"): forged}, key=world.ring.writing))])
     state = ObjectState(first_seen=world.clock.monotonic())
     run_blocking(engine.ensure(life.deps, Graph([]), journals.loads(stored.text), Handle(stored), state))
@@ -82,7 +82,9 @@ def test_where_a_mark_has_the_whole_id_a_copy_on_another_carrier_is_told_and_lef
     life.create()
     link = world.ours("link")
     theirs = world.cloud.create("hub", "their-hub", {}, creator="stranger")
-    world.forge(theirs.target, frozenset({codec.carried(OWNER, "link", f"{link.parent}/{link.id}", "a-seal")}))
+    world.forge(
+        theirs.target, frozenset({codec.spell_carrier_mark(OWNER, "link", f"{link.parent}/{link.id}", "a-seal")})
+    )
     copied = theirs.tagged(world.clock.now())
     assert copied
     life.delete()

@@ -8,7 +8,7 @@ import pytest
 
 from freehold.engine import decisions, errors
 from freehold.engine.decisions import DamagedDecisions, Decision, Verdict
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Surplus
 from freehold.engine.resources import NodeKey
@@ -44,7 +44,7 @@ def _decision(life: Life, verdict: Verdict, key: NodeKey, ident: str = "") -> De
 
 def _answer(life: Life, decision: Decision, *, signed: bool = True) -> str:
     """Make it, and run until it is answered."""
-    life.decisions = (decisions.signed(decision, life.keys) if signed else decision,)
+    life.decisions = (decisions.sign_decision(decision, life.keys) if signed else decision,)
     life.invalidate()
     for _ in range(40):
         done = life.once()
@@ -79,12 +79,12 @@ def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> No
     life, record = _presumed()
     decision = _decision(life, Verdict.MINE, RECORD, record.id)
     if forged == "by another ring":
-        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner))
+        decision = decisions.sign_decision(decision, KeyRing.single(b"another ring" * 3).derive_keys(life.owner))
     elif forged == "another resource":
-        decision = replace(decisions.signed(replace(decision, id="record-999"), life.keys), id=record.id)
+        decision = replace(decisions.sign_decision(replace(decision, id="record-999"), life.keys), id=record.id)
     elif forged == "another verdict":
         decision = replace(
-            decisions.signed(replace(decision, verdict=Verdict.NOT_MINE), life.keys), verdict=Verdict.MINE
+            decisions.sign_decision(replace(decision, verdict=Verdict.NOT_MINE), life.keys), verdict=Verdict.MINE
         )
     assert "not signed" in _answer(life, decision, signed=False)
     assert RECORD in life.journal.open
@@ -151,7 +151,7 @@ def test_a_dropped_record_spends_no_nonce() -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
-        while SITE not in life.journal.entries or life.journal.entries[SITE].phase is not Phase.RECORDED:
+        while SITE not in life.journal.entries or life.journal.entries[SITE].state is not RecordState.RECORDED:
             life.once()
             world.clock.advance(1.0)
         theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
@@ -205,7 +205,7 @@ def test_a_process_that_dies_while_it_gives_something_up_gives_it_up_all_the_sam
     """The decision is stored until it is answered. Between the detach and the record nothing marks it again."""
     life = _owned("site/home")
     given_up = life.journal.entries[SITE].id
-    life.decisions = (decisions.signed(_decision(life, Verdict.NOT_MINE, SITE, given_up), life.keys),)
+    life.decisions = (decisions.sign_decision(_decision(life, Verdict.NOT_MINE, SITE, given_up), life.keys),)
     life.invalidate()
     life.port.script = Script({len(life.port.calls) + later: fault})
     life.create()
@@ -217,7 +217,7 @@ def test_a_resource_whose_marks_cannot_be_taken_off_stays_ours_until_they_can() 
     life = _owned("site/home")
     before = life.journal.entries[SITE]
     decision = _decision(life, Verdict.NOT_MINE, SITE, before.id)
-    life.decisions = (decisions.signed(decision, life.keys),)
+    life.decisions = (decisions.sign_decision(decision, life.keys),)
     life.invalidate()
     with outage(life, "detach", errors.Denied("no permission"), times=1):
         life.once()
@@ -322,7 +322,7 @@ def test_what_has_another_owners_mark_is_not_ours_whoever_says_so() -> None:
     world.meddle("steal", "disk")
     entry, net = life.journal.entries[key], life.journal.entries[NodeKey("net", "main")].id
     request = {"name": "c1-d", "role": "disk/d", "net": net}
-    cut_off = replace(entry, phase=Phase.INTENDED, id="", target="", signature="", request=request, opened=1.0)
+    cut_off = replace(entry, state=RecordState.INTENDED, id="", target="", signature="", request=request, opened=1.0)
     life.rewrite(life.journal.put(key, cut_off))
     assert "another owner" in _answer(life, _decision(life, Verdict.MINE, key, disk.id))
 
@@ -334,7 +334,7 @@ def test_what_does_not_exist_cannot_be_ours() -> None:
 
 def test_without_an_answer_of_the_cloud_a_decision_waits() -> None:
     life, record = _presumed()
-    life.decisions = (decisions.signed(_decision(life, Verdict.MINE, RECORD, record.id), life.keys),)
+    life.decisions = (decisions.sign_decision(_decision(life, Verdict.MINE, RECORD, record.id), life.keys),)
     life.invalidate()
     next_read = len(life.port.calls)
     life.port.script.faults.update({next_read + more: faults.UNAVAILABLE for more in range(4)})
@@ -362,9 +362,9 @@ def test_a_decision_that_is_acted_on_twice_lets_one_create_through() -> None:
     record = next(thing for thing in life.world.living() if thing.kind == "record")
     life.world.remove(record.id)
     entry = life.journal.entries[RECORD]
-    given_up = Entry(Phase.VACANT, attempt=3, fails=2, requires=entry.requires)
+    given_up = Entry(RecordState.VACANT, attempt=3, fails=2, requires=entry.requires)
     life.rewrite(life.journal.put(RECORD, given_up))
-    decision = decisions.signed(_decision(life, Verdict.NOT_MINE, RECORD), life.keys)
+    decision = decisions.sign_decision(_decision(life, Verdict.NOT_MINE, RECORD), life.keys)
     life.decisions, life.state.last_write_tried = (decision,), life.journal
     life.invalidate()
     with outage(life, "create_record", errors.Unknown("no reply")):
@@ -419,7 +419,7 @@ def test_of_two_approvals_only_the_one_that_names_what_is_there_counts() -> None
     web, more = (life.journal.entries[NodeKey("balancer", name)].id for name in ("web", "more"))
     mixed_up = _decision(life, Verdict.PRUNE, BALANCER, more)
     right = _decision(life, Verdict.PRUNE, NodeKey("balancer", "more"), more)
-    life.decisions = tuple(decisions.signed(each, life.keys) for each in (mixed_up, right))
+    life.decisions = tuple(decisions.sign_decision(each, life.keys) for each in (mixed_up, right))
     life.invalidate()
     life.settle()
     assert {answer.decision.about.logical: answer.done for answer in life.answers} == {"web": True, "more": True}
@@ -464,10 +464,10 @@ def test_surplus_that_other_surplus_needs_stays_and_the_decision_is_answered() -
 
 def test_stored_decisions_are_read_back_with_their_answers() -> None:
     life, record = _presumed()
-    signed = decisions.signed(_decision(life, Verdict.MINE, RECORD, record.id), life.keys)
+    signed = decisions.sign_decision(_decision(life, Verdict.MINE, RECORD, record.id), life.keys)
     (read,) = decisions.loads(decisions.dumps([signed]))
     assert read == signed and decisions.is_signed(read, life.keys)
-    (answered,) = decisions.answered([signed], [decisions.Conclusion(signed, False, "why")])
+    (answered,) = decisions.add_answers([signed], [decisions.Conclusion(signed, False, "why")])
     assert (answered.answer, decisions.pending([answered])) == ("refused: why", ())
 
 

@@ -10,7 +10,7 @@ from freehold.engine import errors
 from freehold.engine import journal as journals
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import Entry, Phase, StaleObject
+from freehold.engine.journal import Entry, RecordState, StaleObject
 from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.engine.outcomes import Blocked, Kept, Reason, Waiting
 from freehold.engine.port import Port
@@ -155,7 +155,9 @@ def test_a_resource_whose_marks_were_never_read_back_is_marked_by_the_delete(res
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
-        while not (entry := life.journal.entries.get(NodeKey("hub", "core"))) or entry.phase is not Phase.RECORDED:
+        while (
+            not (entry := life.journal.entries.get(NodeKey("hub", "core"))) or entry.state is not RecordState.RECORDED
+        ):
             life.once()
             world.clock.advance(1.0)
     if restarted:
@@ -228,7 +230,9 @@ def test_what_lost_its_marks_after_the_delete_was_asked_for_is_kept_too() -> Non
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
-        while not (entry := life.journal.entries.get(NodeKey("site", "home"))) or entry.phase is not Phase.RECORDED:
+        while (
+            not (entry := life.journal.entries.get(NodeKey("site", "home"))) or entry.state is not RecordState.RECORDED
+        ):
             life.once()
             world.clock.advance(1.0)
     life.deleting = True
@@ -351,7 +355,7 @@ def test_what_an_unknown_kind_depends_on_is_not_deleted() -> None:
     world = MemoryWorld(nodes=[node("net/main"), node("site/home")])
     life = Life(world)
     life.create()
-    newer = Entry(Phase.OWNED, id="gadget-1", target="crn:gadget:gadget-1", requires=("net/main",))
+    newer = Entry(RecordState.OWNED, id="gadget-1", target="crn:gadget:gadget-1", requires=("net/main",))
     life.rewrite(life.journal.put(NodeKey("gadget", "g"), newer))
     life.delete()
     assert not life.released

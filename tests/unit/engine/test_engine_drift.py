@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold.engine import errors
 from freehold.engine.context import PassContext
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason
 from freehold.engine.phases import drift
@@ -204,8 +204,8 @@ def test_an_unproven_resource_is_not_changed_even_if_its_outcome_is_ready() -> N
     world.nodes = [node("net/main", size=2)]
     net = world.ours("net")
     assert net is not None
-    for phase, size in ((Phase.RECORDED, 1), (Phase.OWNED, 2)):
-        journal = life.journal.put(NET, replace(life.journal.entries[NET], phase=phase))
+    for phase, size in ((RecordState.RECORDED, 1), (RecordState.OWNED, 2)):
+        journal = life.journal.put(NET, replace(life.journal.entries[NET], state=phase))
         ctx = PassContext(life.deps, life.graph, journal, Handle(life.stored), life.state)
         ctx.ready_nodes[NET] = life.state.node(NET).observed
         ctx.outcomes[NET] = Ready(life.state.node(NET).observed, Category.MANAGED)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine.graph import Naming
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import CreateRules, Dedupe, Kind, Registry, Tagging
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason
 from freehold.engine.resources import NodeKey
@@ -67,7 +67,7 @@ def test_ours_counts_once_its_birth_mark_was_read() -> None:
     world = MachineWorld(nodes=[node("pool/api")])
     life = Life(world)
     life.once()
-    assert life.journal.entries[POOL].phase is Phase.INTENDED
+    assert life.journal.entries[POOL].state is RecordState.INTENDED
     assert isinstance(life.create()["pool/api"], Ready)
     assert life.journal.entries[POOL].attempt == 1
     assert len(_pools(world)) == 1
@@ -97,7 +97,7 @@ def test_a_reply_that_shows_our_birth_mark_is_recorded_at_once() -> None:
     traits = {**TRAITS, **MACHINE_TRAITS, "pool": replace(MACHINE_TRAITS["pool"], tags_in_reply=True)}
     life = Life(MachineWorld(nodes=[node("pool/api")], traits=traits))
     life.once()
-    assert life.journal.entries[POOL].phase is Phase.RECORDED
+    assert life.journal.entries[POOL].state is RecordState.RECORDED
 
 
 def test_a_kind_that_answers_with_what_was_there_needs_a_birth_mark() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.port import Call
 from freehold.engine.resources import NodeKey
@@ -120,7 +120,7 @@ def test_a_resource_recorded_by_an_earlier_process_gets_no_tags_before_its_tags_
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
         life.once()
-    assert life.journal.entries[HUB].phase is Phase.RECORDED
+    assert life.journal.entries[HUB].state is RecordState.RECORDED
     life.restart()
     world.claim_owner("hub")
     with outage(life, "tags_of", errors.Unavailable("503")):

@@ -10,7 +10,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Kept, Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.port import Port
@@ -164,8 +164,8 @@ def test_a_mark_that_was_attached_after_its_detach_is_removed_from_a_given_carri
 class _SealingCodec(PlainCodec):
     """The codec of a cloud whose tags have room for the seal of a carrier's mark."""
 
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
-        return super().carried(owner, kind, ident) + (f":{seal}" if seal else "")
+    def spell_carrier_mark(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+        return super().spell_carrier_mark(owner, kind, ident) + (f":{seal}" if seal else "")
 
 
 class _SealingWorld(MemoryWorld):
@@ -232,7 +232,7 @@ def test_a_copied_nonce_does_not_count_while_the_place_of_ours_cannot_be_read() 
     world.nodes = [*world.nodes, node("hub/own")]
     life.restart()
     with outage(life, "find_link", errors.Unavailable("503")):
-        while not (own := world.ours("hub")) or life.journal.entries[OWN].phase is not Phase.OWNED:
+        while not (own := world.ours("hub")) or life.journal.entries[OWN].state is not RecordState.OWNED:
             life.once()
             world.clock.advance(5.0)
     theirs = world.cloud.create("link", link.names[0][1], {"hub": own.id}, creator="stranger")

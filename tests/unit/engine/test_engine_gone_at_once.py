@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Kept, Reason, Waiting
 from freehold.engine.port import Effect
 from freehold.engine.resources import NodeKey
@@ -131,7 +131,7 @@ def test_what_lost_its_tags_without_our_delete_is_asked_for_itself() -> None:
     world = AtOnceNetwork(nodes=[node("gate/door")])
     world.cloud.read_lags = ReadLags(tag_lag=SETTLE - 10.0)
     life = Life(world)
-    while not any(entry.phase is Phase.OWNED for entry in life.journal.ours.values()):
+    while not any(entry.state is RecordState.OWNED for entry in life.journal.ours.values()):
         life.once()
         world.clock.advance(1.0)
     life.roll_back(100)
@@ -208,7 +208,7 @@ def test_a_wave_is_read_back_in_one_call_and_no_index_is_asked() -> None:
     asked = _operations(life)
     assert asked["search"] == 0
     assert 1 <= asked["tags_of_each"] <= 4
-    assert all(entry.phase is Phase.OWNED for entry in life.journal.ours.values())
+    assert all(entry.state is RecordState.OWNED for entry in life.journal.ours.values())
 
 
 def test_a_mark_that_the_resource_does_not_show_yet_is_asked_for_again() -> None:
@@ -218,7 +218,7 @@ def test_a_mark_that_the_resource_does_not_show_yet_is_asked_for_again() -> None
     with outage(life, "tags_of_each", errors.Unavailable("503"), times=3):
         for _ in range(4):
             done = life.once()
-            assert life.journal.entries[VPC].phase is not Phase.OWNED
+            assert life.journal.entries[VPC].state is not RecordState.OWNED
             world.clock.advance(done.after if done else 1.0)
     life.create()
-    assert life.journal.entries[VPC].phase is Phase.OWNED
+    assert life.journal.entries[VPC].state is RecordState.OWNED

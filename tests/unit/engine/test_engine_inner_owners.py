@@ -137,7 +137,7 @@ def _made_up(cluster: Life, machine: Life) -> frozenset[str]:
     codec = cluster.world.codec
     return (
         codec.owner(MACHINE)
-        | codec.within(MACHINE)
+        | codec.spell_parent_mark(MACHINE)
         | codec.label(NodeKey("hub", "x"))
         | {codec.node(NodeKey("hub", "x"), "abcd2345")}
     )
@@ -162,7 +162,7 @@ def test_a_seal_of_a_machine_of_another_cluster_holds_nothing_here() -> None:
     """The seal covers the cluster's uuid: who changes that tag moves the machine into no other cluster."""
     cluster = _cluster(KEYED)
     machine = _machine(cluster, replace(MACHINE, within="99999999-aaaa-4bbb-8ccc-1234567890ab"))
-    cluster.world.cloud.attach(_disk(machine).target, KEYED.within(MACHINE), by="stranger")
+    cluster.world.cloud.attach(_disk(machine).target, KEYED.spell_parent_mark(MACHINE), by="stranger")
     cluster.world.clock.advance(100.0)
     _deleted(cluster, 60)
     assert cluster.released and _disk(machine)
@@ -172,7 +172,7 @@ def test_a_seal_of_a_machine_of_another_cluster_holds_nothing_here() -> None:
 def test_on_ours_the_mark_of_an_inner_owner_changes_nothing(codec: Codec) -> None:
     cluster = _cluster(codec)
     net = next(r for r in cluster.world.cloud.living() if r.kind == "net")
-    cluster.world.cloud.attach(net.target, codec.within(MACHINE), by="stranger")
+    cluster.world.cloud.attach(net.target, codec.spell_parent_mark(MACHINE), by="stranger")
     cluster.world.clock.advance(100.0)
     _deleted(cluster, 60)
     assert cluster.released and not cluster.world.living()
@@ -184,7 +184,7 @@ def test_what_a_machine_claims_is_not_the_clusters_to_delete(codec: Codec) -> No
     cluster = _cluster(codec)
     net = next(r for r in cluster.world.cloud.living() if r.kind == "net")
     [uuid] = [tag for tag in codec.owner(MACHINE) if codec.read([tag]).uuids]
-    cluster.world.cloud.attach(net.target, codec.within(MACHINE) | {uuid}, by="stranger")
+    cluster.world.cloud.attach(net.target, codec.spell_parent_mark(MACHINE) | {uuid}, by="stranger")
     cluster.world.clock.advance(100.0)
     said = _deleted(cluster, 60)
     assert not cluster.released and net.delete_at is None
@@ -194,7 +194,7 @@ def test_what_a_machine_claims_is_not_the_clusters_to_delete(codec: Codec) -> No
 def test_another_cluster_in_place_of_ours_is_told_and_does_not_hold_the_machines_delete() -> None:
     """What the mark says proves nothing, so nothing rests on it."""
     machine = _machine(_cluster(KEYED))
-    foreign = KEYED.within(replace(MACHINE, within="another"))
+    foreign = KEYED.spell_parent_mark(replace(MACHINE, within="another"))
     machine.world.cloud.attach(_disk(machine).target, foreign, by="stranger")
     machine.world.clock.advance(100.0)
     machine.invalidate()

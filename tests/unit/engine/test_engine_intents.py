@@ -8,7 +8,7 @@ import pytest
 
 from freehold.engine import decisions, errors
 from freehold.engine.decisions import Decision, Verdict
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.resources import NodeKey, Request
 from lab.life import Life
@@ -20,7 +20,7 @@ SITE, TICKET, WALL = NodeKey("site", "home"), NodeKey("ticket", "seat"), NodeKey
 
 def _open(life: Life, key: NodeKey, request: Request) -> None:
     """Record a create that is sent now, and whose reply never comes."""
-    entry = Entry(Phase.INTENDED, opened=life.world.clock.now(), request=request, key=life.keys.writing)
+    entry = Entry(RecordState.INTENDED, opened=life.world.clock.now(), request=request, key=life.keys.writing)
     life.rewrite(life.journal.put(key, entry))
 
 
@@ -49,7 +49,7 @@ def test_two_resources_with_one_nonce_need_a_person() -> None:
     outcome = life.create()["site/home"]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
     assert made.id in outcome.message and copy.id in outcome.message
-    assert life.journal.entries[SITE].phase is Phase.INTENDED
+    assert life.journal.entries[SITE].state is RecordState.INTENDED
     assert not world.tampered() and not copy.tagged(world.cloud.now())
 
 
@@ -108,7 +108,7 @@ def test_unreadable_marks_leave_the_intent_open() -> None:
     ours = world.ours("site")
     assert ours is not None
     copy = world.cloud.create("site", _born(life, SITE, "c1-home"), {}, creator="stranger")
-    earlier = replace(life.journal.entries[SITE], phase=Phase.INTENDED, id="", target="", signature="")
+    earlier = replace(life.journal.entries[SITE], state=RecordState.INTENDED, id="", target="", signature="")
     life.rewrite(life.journal.put(SITE, replace(earlier, request={"name": "c1-home", "role": "site/home"})))
     life.restart()
     with outage(life, "search", errors.Unavailable("the index is down"), times=1):
@@ -127,7 +127,7 @@ def test_an_open_create_without_a_key_is_neither_sent_nor_believed(wanted: NodeK
     life = Life(world)
     request = {"name": "theirs", "role": str(wanted)}
     theirs = world.cloud.create(wanted.kind, "theirs", request, creator="stranger")
-    life.rewrite(life.journal.put(wanted, Entry(Phase.INTENDED, opened=world.clock.now(), request=request)))
+    life.rewrite(life.journal.put(wanted, Entry(RecordState.INTENDED, opened=world.clock.now(), request=request)))
     life.deleting = deleting
     _passes(life, 10 * SETTLE)
     assert life.last is not None and not life.last.released
@@ -136,7 +136,7 @@ def test_an_open_create_without_a_key_is_neither_sent_nor_believed(wanted: NodeK
     assert "names no key" in outcome.message and f"freehold resolve c1 -n prod {wanted}" in outcome.message
     assert [thing.id for thing in world.living()] == [theirs.id] and not theirs.tagged(world.cloud.now())
     decision = Decision(Verdict.NOT_MINE, str(wanted), "", 1, "ada", world.clock.now())
-    life.decide(decisions.signed(decision, life.keys))
+    life.decide(decisions.sign_decision(decision, life.keys))
     if not deleting:
         assert isinstance(life.create()[str(wanted)], Ready)
     life.delete()

@@ -27,7 +27,7 @@ class SlowIndex:
             raise Unavailable("the index does not answer")
         return {"target": frozenset({f"reading-{self.readings}", *(f"no {kind}" for kind in without)})}
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         return {}
 
     async def tags_of(self, target: str) -> frozenset[str]:
@@ -43,7 +43,7 @@ class SlowIndex:
 async def test_a_request_during_a_read_waits_for_that_read() -> None:
     index = SlowIndex()
     inventory = Inventory(index, ManualClock())
-    asking = [asyncio.create_task(inventory.shared(60.0)) for _ in range(8)]
+    asking = [asyncio.create_task(inventory.read_snapshot(60.0)) for _ in range(8)]
     index.answer.set()
     snapshots = await asyncio.gather(*asking)
     assert {each.targets["target"] for each in snapshots} == {frozenset({"reading-1"})}
@@ -54,11 +54,13 @@ async def test_a_reading_that_left_kinds_out_answers_nobody_who_wants_them() -> 
     index = SlowIndex()
     inventory = Inventory(index, ManualClock())
     index.answer.set()
-    less = await inventory.shared(60.0, frozenset({"vpc", "subnet"}))
+    less = await inventory.read_snapshot(60.0, frozenset({"vpc", "subnet"}))
     assert less.targets["target"] == {"reading-1", "no vpc", "no subnet"}
-    assert (await inventory.shared(60.0, frozenset({"vpc"}))).targets["target"] == {"reading-2", "no vpc"}
-    assert (await inventory.shared(60.0)).targets["target"] == {"reading-3"}
-    assert (await inventory.shared(60.0, frozenset({"other"}))).targets["target"] == {"reading-3"}  # it shows all
+    assert (await inventory.read_snapshot(60.0, frozenset({"vpc"}))).targets["target"] == {"reading-2", "no vpc"}
+    assert (await inventory.read_snapshot(60.0)).targets["target"] == {"reading-3"}
+    assert (await inventory.read_snapshot(60.0, frozenset({"other"}))).targets["target"] == {
+        "reading-3"
+    }  # it shows all
     assert index.readings == 3
 
 
@@ -68,9 +70,9 @@ async def test_a_failed_read_is_tried_again_by_the_next_request() -> None:
     index.broken = True
     index.answer.set()
     with pytest.raises(Unavailable):
-        await inventory.shared(60.0)
+        await inventory.read_snapshot(60.0)
     index.broken = False
-    assert (await inventory.shared(60.0)).targets == {"target": frozenset({"reading-2"})}
+    assert (await inventory.read_snapshot(60.0)).targets == {"target": frozenset({"reading-2"})}
 
 
 class LongReading(SlowIndex):
@@ -92,10 +94,10 @@ async def test_the_age_of_a_read_counts_from_its_request() -> None:
     clock = ManualClock()
     index = LongReading(clock)
     inventory = Inventory(index, clock)
-    await inventory.shared(60.0)
+    await inventory.read_snapshot(60.0)
     clock.advance(5.0)
-    await inventory.shared(60.0)
+    await inventory.read_snapshot(60.0)
     assert index.readings == 1
     clock.advance(10.0)
-    await inventory.shared(60.0)
+    await inventory.read_snapshot(60.0)
     assert index.readings == 2

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.engine import journal as journals
-from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase
+from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 
@@ -18,7 +18,7 @@ KEY = NodeKey("disk", "data")
 WORDS = st.text(st.characters(codec="utf-8"), max_size=12)
 ENTRIES = st.builds(
     Entry,
-    phase=st.sampled_from(Phase),
+    state=st.sampled_from(RecordState),
     id=WORDS,
     target=WORDS,
     carried=st.booleans(),
@@ -68,8 +68,8 @@ def test_a_time_may_be_a_whole_number() -> None:
 
 def test_equal_journals_are_equal_texts() -> None:
     """Otherwise a pass that changed nothing would write the object."""
-    one = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "a")).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b"))
-    two = Journal(OWNER).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b")).put(KEY, Entry(Phase.OWNED, "a"))
+    one = Journal(OWNER).put(KEY, Entry(RecordState.OWNED, "a")).put(NodeKey("net", "n"), Entry(RecordState.GIVEN, "b"))
+    two = Journal(OWNER).put(NodeKey("net", "n"), Entry(RecordState.GIVEN, "b")).put(KEY, Entry(RecordState.OWNED, "a"))
     assert journals.dumps(one) == journals.dumps(two)
 
 
@@ -108,19 +108,19 @@ def test_a_corrupt_journal_is_not_quoted() -> None:
 
 
 def test_a_create_that_a_person_calls_without_effect_is_closed() -> None:
-    journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
+    journal = Journal(OWNER).put(KEY, Entry(RecordState.INTENDED, attempt=3, request={"name": "x"}))
     refused = journals.close_refused(journal, KEY).entries[KEY]
-    assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
+    assert (refused.state, refused.attempt) == (RecordState.VACANT, 4)
 
 
 def test_only_an_open_create_can_be_closed() -> None:
     with pytest.raises(KeyError):
-        journals.close_refused(Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1")), KEY)
+        journals.close_refused(Journal(OWNER).put(KEY, Entry(RecordState.OWNED, "id-1")), KEY)
 
 
 def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
-    carried = journals.vacated(Entry(Phase.OWNED, "hub/l1", "crn:hub", carried=True, attempt=1), fails=0)
-    own = journals.vacated(Entry(Phase.OWNED, "d1", "crn:d1", attempt=1), fails=0)
+    carried = journals.end_attempt(Entry(RecordState.OWNED, "hub/l1", "crn:hub", carried=True, attempt=1), fails=0)
+    own = journals.end_attempt(Entry(RecordState.OWNED, "d1", "crn:d1", attempt=1), fails=0)
     assert (carried.earlier, carried.target) == (("hub/l1",), "crn:hub")
     assert (own.earlier, own.target) == ((), "")
 
@@ -156,12 +156,12 @@ def test_a_journal_that_we_never_write_is_refused(row: str) -> None:
 @pytest.mark.parametrize(
     ("phase", "ours", "counts"),
     [
-        (Phase.INTENDED, True, True), (Phase.RECORDED, True, True), (Phase.OWNED, True, True),
-        (Phase.GIVEN, False, True), (Phase.REUSED, False, True), (Phase.VACANT, False, False),
-        (Phase.THEIRS, False, False), (Phase.GIVEN_UP, False, False),
+        (RecordState.INTENDED, True, True), (RecordState.RECORDED, True, True), (RecordState.OWNED, True, True),
+        (RecordState.GIVEN, False, True), (RecordState.REUSED, False, True), (RecordState.VACANT, False, False),
+        (RecordState.THEIRS, False, False), (RecordState.GIVEN_UP, False, False),
     ],
 )  # fmt: skip
-def test_what_the_phases_say_of_an_object(phase: Phase, ours: bool, counts: bool) -> None:
+def test_what_the_phases_say_of_an_object(phase: RecordState, ours: bool, counts: bool) -> None:
     """What is ours is deleted with the object; what counts keeps the cluster's name for it."""
     journal = Journal(OWNER).put(KEY, Entry(phase, "id-1"))
     assert (KEY in journal.ours, journal.begun, journal.is_empty) == (ours, counts, False)
@@ -179,10 +179,10 @@ def test_a_journal_with_anything_but_an_identity_is_not_empty(saved: dict[str, o
 @pytest.mark.parametrize(
     ("entry", "attempt", "carrier"),
     [
-        (Entry(Phase.OWNED, "d1", "crn:d1", attempt=2), 3, ""),
-        (Entry(Phase.OWNED, "hub/l1", "crn:hub", carried=True, attempt=2), 3, "crn:hub"),
-        (Entry(Phase.GIVEN, "d2", "crn:hub", attempt=2, earlier=("hub/l0",)), 2, "crn:hub"),
-        (Entry(Phase.GIVEN, "d2", "crn:d2", attempt=0), 1, ""),
+        (Entry(RecordState.OWNED, "d1", "crn:d1", attempt=2), 3, ""),
+        (Entry(RecordState.OWNED, "hub/l1", "crn:hub", carried=True, attempt=2), 3, "crn:hub"),
+        (Entry(RecordState.GIVEN, "d2", "crn:hub", attempt=2, earlier=("hub/l0",)), 2, "crn:hub"),
+        (Entry(RecordState.GIVEN, "d2", "crn:d2", attempt=0), 1, ""),
     ],
     ids=["its nonce is spent", "its carrier may hold more of ours", "and may hold what was there before", "given"],
 )
@@ -190,21 +190,21 @@ def test_a_node_without_its_resource_keeps_its_attempts_and_its_carrier(
     entry: Entry, attempt: int, carrier: str
 ) -> None:
     vacant = journals.let_go(entry)
-    assert (vacant.phase, vacant.id, vacant.attempt) == (Phase.VACANT, "", attempt)
+    assert (vacant.state, vacant.id, vacant.attempt) == (RecordState.VACANT, "", attempt)
     assert (vacant.target, vacant.carried, vacant.earlier) == (carrier, bool(carrier), entry.earlier)
 
 
 def test_what_is_not_ours_has_no_attempt_of_ours_unless_one_was_made() -> None:
     """The attempt number is part of the nonce that proves a birth."""
     seen = Observed("d1", "theirs", State.READY, "crn:d1")
-    assert journals.unmanaged(None, Phase.GIVEN, seen).attempt == 0
-    tried = Entry(Phase.VACANT, attempt=3, earlier=("hub/l0",))
-    recorded = journals.unmanaged(tried, Phase.GIVEN, seen)
+    assert journals.record_unmanaged(None, RecordState.GIVEN, seen).attempt == 0
+    tried = Entry(RecordState.VACANT, attempt=3, earlier=("hub/l0",))
+    recorded = journals.record_unmanaged(tried, RecordState.GIVEN, seen)
     assert (recorded.attempt, recorded.earlier) == (3, ("hub/l0",))
 
 
 def test_an_intent_without_an_id_leaves_nothing_to_be_taken_off_its_carrier() -> None:
-    assert journals.vacated(Entry(Phase.INTENDED, "", "crn:hub", carried=True), fails=1).earlier == ()
+    assert journals.end_attempt(Entry(RecordState.INTENDED, "", "crn:hub", carried=True), fails=1).earlier == ()
 
 
 @pytest.mark.parametrize(
@@ -212,6 +212,6 @@ def test_an_intent_without_an_id_leaves_nothing_to_be_taken_off_its_carrier() ->
 )
 def test_a_refused_create_goes_on_with_its_token_unless_that_is_spent(attempt: int, spent: bool, then: int) -> None:
     """Up to the number from which the token is kept, so that the journal stays readable."""
-    open_ = Entry(Phase.INTENDED, attempt=attempt, request={"name": "x"}, had_effect=True, tags=("a",))
+    open_ = Entry(RecordState.INTENDED, attempt=attempt, request={"name": "x"}, had_effect=True, tags=("a",))
     closed = journals.after_refusal(open_, token_spent=spent)
-    assert closed == Entry(Phase.VACANT, attempt=then)
+    assert closed == Entry(RecordState.VACANT, attempt=then)

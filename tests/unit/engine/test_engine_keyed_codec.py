@@ -24,13 +24,13 @@ def test_the_spelling_is_that_of_adr_27() -> None:
     assert CODEC.label(SUBNET) == {"freehold.dev/node=subnet/public-eu-west-1A"}
     assert CODEC.node(SUBNET, "abcd2345") == "freehold.dev/seal=abcd2345"
     assert CODEC.birth(SUBNET, "fnonce") == "freehold.dev/birth=fnonce"
-    carried = CODEC.carried(OWNER, "route", "rtb-1/r-9", "abcd2345")
+    carried = CODEC.spell_carrier_mark(OWNER, "route", "rtb-1/r-9", "abcd2345")
     assert carried == f"freehold.dev/carried.route.rtb-1/r-9={UUID} abcd2345"
 
 
 def test_what_is_written_is_read() -> None:
     tags = CODEC.owner(OWNER) | CODEC.label(SUBNET) | {CODEC.birth(SUBNET, "fnonce"), CODEC.node(SUBNET, "abcd2345")}
-    marks = CODEC.read(tags | {CODEC.carried(OWNER, "route", "r-9", "seal2345"), "Name=prod-vpc"})
+    marks = CODEC.read(tags | {CODEC.spell_carrier_mark(OWNER, "route", "r-9", "seal2345"), "Name=prod-vpc"})
     assert (marks.owners, marks.uuids) == ({"team-a/Prod"}, {UUID})
     assert marks.nodes == {NodeMark(SUBNET, "abcd2345"), NodeMark(SUBNET, "fnonce")}
     assert marks.carried == {CarriedMark("route", UUID, "r-9", "seal2345")}
@@ -38,7 +38,7 @@ def test_what_is_written_is_read() -> None:
 
 def test_one_value_holds_the_seals_of_a_wave_and_each_is_found_in_it() -> None:
     seals = [f"seal{n:04}" for n in range(CODEC.seals_together)]
-    [value] = CODEC.joined([CODEC.node(SUBNET, seal) for seal in seals])
+    [value] = CODEC.join_seals([CODEC.node(SUBNET, seal) for seal in seals])
     assert len(key_and_value(value)[1]) <= LONGEST_VALUE
     assert all(CODEC.fold([CODEC.node(SUBNET, seal)]) <= CODEC.fold([value]) for seal in seals)
     assert CODEC.fold([CODEC.node(SUBNET, "seal")]).isdisjoint(CODEC.fold([value])), "part of a seal is none"
@@ -46,8 +46,8 @@ def test_one_value_holds_the_seals_of_a_wave_and_each_is_found_in_it() -> None:
 
 
 def test_a_carriers_mark_may_have_the_seals_of_two_keys() -> None:
-    old, new = (CODEC.carried(OWNER, "route", "r-9", seal) for seal in ("old-seal", "new-seal"))
-    [both] = CODEC.joined([old, new])
+    old, new = (CODEC.spell_carrier_mark(OWNER, "route", "r-9", seal) for seal in ("old-seal", "new-seal"))
+    [both] = CODEC.join_seals([old, new])
     assert CODEC.fold([old, new]) == CODEC.fold([both])
 
 
@@ -79,7 +79,7 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     one, two = ({*CODEC.label(NodeKey("subnet", "s" * 300 + end)), *_owned("n" * 300 + end)} for end in "12")
     assert one.isdisjoint(two)
     assert all(len(key_and_value(tag)[1]) <= LONGEST_VALUE for tag in one)
-    carried = [CODEC.carried(OWNER, "route", "r" * 200 + end) for end in "12"]
+    carried = [CODEC.spell_carrier_mark(OWNER, "route", "r" * 200 + end) for end in "12"]
     assert len(set(carried)) == 2 and all(len(CODEC.key(tag)) <= LONGEST_KEY for tag in carried)
 
 
@@ -95,13 +95,13 @@ def test_marks_leave_out_the_last_character_that_the_api_takes() -> None:
     assert (LONGEST_KEY, LONGEST_VALUE) == (127, 255)
     [(_, value)] = map(key_and_value, CODEC.label(NodeKey("subnet", "s" * 249)))
     assert len(value) == 255 and value != "subnet/" + "s" * 249
-    assert len(CODEC.key(CODEC.carried(OWNER, "route", "r" * 108))) == 127
+    assert len(CODEC.key(CODEC.spell_carrier_mark(OWNER, "route", "r" * 108))) == 127
 
 
 def test_two_resources_in_one_carrier_do_not_share_a_key() -> None:
     """An attach of the one's mark would overwrite the other's."""
     idents = ("rtb-1/10.0.0.0/16", "rtb-2/10.1.0.0/16", "rtb-1/10.1.0.0/16")
-    assert len({CODEC.key(CODEC.carried(OWNER, "route", ident)) for ident in idents}) == 3
+    assert len({CODEC.key(CODEC.spell_carrier_mark(OWNER, "route", ident)) for ident in idents}) == 3
     assert [CODEC.carried_id("route", ident) for ident in idents] == list(idents)
 
 

@@ -194,7 +194,7 @@ def test_a_dropped_tag_is_taken_off_only_where_its_value_is_ours() -> None:
 def test_no_mark_is_one_of_the_users_tags() -> None:
     """Whoever may edit the object can write it among them, to have the proof of others taken off what is ours."""
     life = _at_rest("hub/core")
-    theirs = CODEC.carried(OTHER, "link", "link-009", "abcd2345")
+    theirs = CODEC.spell_carrier_mark(OTHER, "link", "link-009", "abcd2345")
     _write(life, theirs, "hub")
     life.rewrite(replace(life.journal, tags=life.journal.tags | {theirs}))
     _settled(life)

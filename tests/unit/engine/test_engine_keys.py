@@ -9,7 +9,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine import journal as journals
 from freehold.engine.graph import Node
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Surplus
 from freehold.engine.resources import NodeKey
@@ -82,7 +82,7 @@ def test_a_wanted_resource_that_a_restored_journal_forgot_is_not_pruned() -> Non
     life.create()
     disk = world.ours("disk")
     assert disk is not None
-    life.stored.versions.append(journals.dumps(life.journal.put(DISK, Entry(Phase.VACANT))))
+    life.stored.versions.append(journals.dumps(life.journal.put(DISK, Entry(RecordState.VACANT))))
     life.stored.touch()
     life.restart()
     outcome = life.create()[str(DISK)]
@@ -131,7 +131,7 @@ def test_a_mark_left_on_a_carrier_is_remembered_when_the_successor_is_deleted() 
             world.clock.advance(max(done.after, 0.001))
     assert len(_ours_on(world, hub)) == 2
     life.deleting = True
-    while life.journal.entries[LINK].phase is not Phase.VACANT:
+    while life.journal.entries[LINK].state is not RecordState.VACANT:
         with outage(life, "detach", errors.Unavailable("503"), times=1):
             done = life.once()
         assert done is not None

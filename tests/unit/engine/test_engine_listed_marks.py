@@ -36,7 +36,7 @@ class Rows:
     def list_of(self, ref: Ref) -> str:
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         return [Listed(row) for row in self.rows]
 
 
@@ -55,7 +55,7 @@ def _read(clock: ManualClock, *rows: Observed) -> SharedLists:
 def test_what_has_our_marks_is_told_with_the_kind_that_it_covers() -> None:
     """Also what no object has asked for: it may be ours and on no record."""
     lists = _read(ManualClock(), _row("net-1", CODEC.owner(OURS)), _row("net-2", CODEC.owner(THEIRS)))
-    shown = lists.marked(OURS.uuid, CODEC, AGE)
+    shown = lists.recall_marked(OURS.uuid, CODEC, AGE)
     assert shown.tags == {"crn:net:net-1": CODEC.owner(OURS)}
     assert shown.kinds == {"net"}
 
@@ -68,7 +68,7 @@ def test_what_has_our_marks_is_told_with_the_kind_that_it_covers() -> None:
     ],
 )
 def test_a_list_that_may_lack_marks_covers_nothing(rows: list[Observed]) -> None:
-    shown = _read(ManualClock(), *rows).marked(OURS.uuid, CODEC, AGE)
+    shown = _read(ManualClock(), *rows).recall_marked(OURS.uuid, CODEC, AGE)
     assert (shown.tags, shown.kinds) == ({}, frozenset())
 
 
@@ -76,4 +76,4 @@ def test_an_old_reading_covers_nothing() -> None:
     clock = ManualClock()
     lists = _read(clock, _row("net-1", CODEC.owner(OURS)))
     clock.advance(AGE + 1)
-    assert lists.marked(OURS.uuid, CODEC, AGE).kinds == frozenset()
+    assert lists.recall_marked(OURS.uuid, CODEC, AGE).kinds == frozenset()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey
 from lab.cloud import ReadLags
 from lab.life import OWNER, Life
@@ -51,7 +51,7 @@ def test_with_a_lost_journal_two_resources_with_one_nonce_need_a_person(
     theirs.names = [(theirs.names[0][0], "y-" + ours.names[0][1])]
     if marked:
         carrier = next(entry.target for entry in life.journal.entries.values() if entry.carried)
-        world.forge(carrier, frozenset({PlainCodec().carried(OWNER, "link", theirs.id)}))
+        world.forge(carrier, frozenset({PlainCodec().spell_carrier_mark(OWNER, "link", theirs.id)}))
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
     world.nodes = world.nodes if wanted else []
@@ -124,7 +124,7 @@ def test_a_gateway_is_searched_whichever_step_detached_our_mark(retired: bool, f
     link = life.journal.entries[NodeKey("link", "a")]
     world.cloud.vanish(link.id.rpartition("/")[2])
     world.clock.advance(100.0)
-    gone = Entry(Phase.VACANT, target=link.target, carried=True, attempt=2, earlier=(link.id,))
+    gone = Entry(RecordState.VACANT, target=link.target, carried=True, attempt=2, earlier=(link.id,))
     life.rewrite(replace(life.journal, entries={NodeKey("link", "a"): gone} if retired else {}))
     life.restart()
     world.nodes = []

@@ -14,7 +14,7 @@ import pytest
 
 from freehold.engine import errors, ownership
 from freehold.engine.inventory import TagChange
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Kind, Tagging
 from freehold.engine.outcomes import Ready
 from freehold.engine.ownership import Strength
@@ -109,7 +109,7 @@ def test_what_a_batch_left_out_is_attached_by_the_next_one() -> None:
     number = next(i for i, call in enumerate(golden.port.calls) if call.operation == "attach")
     life = Life(world, Script({number: faults.PARTIAL}))
     assert all(isinstance(outcome, Ready) for outcome in life.create().values())
-    assert all(entry.phase is Phase.OWNED for entry in life.journal.entries.values())
+    assert all(entry.state is RecordState.OWNED for entry in life.journal.entries.values())
 
 
 def test_a_mark_that_somebody_took_off_at_once_is_not_counted() -> None:
@@ -124,9 +124,9 @@ def test_a_mark_that_somebody_took_off_at_once_is_not_counted() -> None:
     for _ in range(3):
         life.once()
         world.clock.advance(6.0)
-        assert life.journal.entries[VPC].phase is Phase.RECORDED
+        assert life.journal.entries[VPC].state is RecordState.RECORDED
     life.create()
-    assert life.journal.entries[VPC].phase is Phase.OWNED
+    assert life.journal.entries[VPC].state is RecordState.OWNED
 
 
 def test_a_look_from_before_the_attach_proves_nothing() -> None:
@@ -134,10 +134,10 @@ def test_a_look_from_before_the_attach_proves_nothing() -> None:
     world = ClusterWorld(nodes=[node("address/a")])
     life = Life(world)
     life.once()
-    assert life.journal.entries[NodeKey("address", "a")].phase is Phase.RECORDED
+    assert life.journal.entries[NodeKey("address", "a")].state is RecordState.RECORDED
     world.clock.advance(5.0)
     life.once()
-    assert life.journal.entries[NodeKey("address", "a")].phase is Phase.OWNED
+    assert life.journal.entries[NodeKey("address", "a")].state is RecordState.OWNED
     assert [call.operation for call in life.port.calls if call.effect is Effect.READ] == ["list_address"]
 
 
@@ -234,7 +234,7 @@ def test_what_no_index_lists_is_read_itself_all_of_it_in_one_call() -> None:
     calls = _until_ready(life)
     assert calls["search"] == 0 and calls["tags_of"] == 0
     assert calls["tags_of_each"] == 1
-    assert all(entry.phase is Phase.OWNED for entry in life.journal.entries.values())
+    assert all(entry.state is RecordState.OWNED for entry in life.journal.entries.values())
 
 
 def test_an_object_with_what_no_index_lists_comes_to_rest() -> None:
@@ -298,8 +298,8 @@ def test_one_resource_that_cannot_be_asked_holds_up_no_other() -> None:
     for _ in range(8):
         done = life.once()
         world.clock.advance(done.after if done else 1.0)
-    assert life.journal.entries[NodeKey("hub", "core")].phase is Phase.OWNED
-    assert life.journal.entries[NodeKey("site", "home")].phase is Phase.RECORDED
+    assert life.journal.entries[NodeKey("hub", "core")].state is RecordState.OWNED
+    assert life.journal.entries[NodeKey("site", "home")].state is RecordState.RECORDED
 
 
 def test_a_delete_reads_no_index_beyond_the_first_and_the_last_time() -> None:
@@ -365,7 +365,7 @@ def test_a_look_that_cannot_read_what_no_index_lists_confirms_nothing() -> None:
         done = life.once()
         assert done is not None and not isinstance(done.outcomes[NodeKey("role", "0")], Ready)
     life.create()
-    assert life.journal.entries[NodeKey("role", "0")].phase is Phase.OWNED
+    assert life.journal.entries[NodeKey("role", "0")].state is RecordState.OWNED
 
 
 def test_tags_that_cannot_be_read_prove_no_delete() -> None:

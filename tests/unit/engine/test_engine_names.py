@@ -7,7 +7,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine import journal as journals
 from freehold.engine.graph import Naming
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.resources import NodeKey
 from lab.cloud import Resource
@@ -18,7 +18,7 @@ from lab.world import RING, MemoryWorld, node
 
 CODEC = PlainCodec()
 KEY = NodeKey("site", "home")
-KEYS = RING.of(OWNER)
+KEYS = RING.derive_keys(OWNER)
 OLD = 3600.0
 
 
@@ -111,7 +111,7 @@ def test_an_unmarked_old_one_that_the_spec_names_is_used_and_never_changed() -> 
     outcome = _outcome(life)
     assert isinstance(outcome, Ready)
     assert outcome.category is Category.UNMANAGED
-    assert life.journal.entries[KEY].phase is Phase.REUSED
+    assert life.journal.entries[KEY].state is RecordState.REUSED
     kept = life.delete()["site/home"]
     assert isinstance(kept, Kept)
     assert kept.reason is Reason.REUSED_BY_NAME
@@ -211,7 +211,7 @@ def test_an_open_intent_comes_before_the_name() -> None:
     life = Life(world)
     nonce = KEYS.nonce(KEYS.writing, KEY, 1)
     made = world.cloud.create("site", f"c1-home-{nonce}", {"role": "site/home"}, creator="freehold")
-    intent = Entry(Phase.INTENDED, opened=world.clock.now(), request={"name": "c1-home", "role": "site/home"})
+    intent = Entry(RecordState.INTENDED, opened=world.clock.now(), request={"name": "c1-home", "role": "site/home"})
     life.stored.versions.append(journals.dumps(life.journal.put(KEY, intent)))
     assert isinstance(_outcome(life), Ready)
     assert _living(world) == {(made.id, True)}

@@ -12,7 +12,7 @@ from freehold.engine import journal as journals
 from freehold.engine.errors import Unavailable
 from freehold.engine.graph import Node
 from freehold.engine.inventory import NoOthers
-from freehold.engine.journal import CorruptJournal, Phase
+from freehold.engine.journal import CorruptJournal, RecordState
 from freehold.engine.keyed_codec import KeyedCodec
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Surplus
@@ -136,7 +136,7 @@ def test_one_that_a_create_under_way_has_set_and_nothing_wants_any_more_is_taken
     number = next(i for i, call in enumerate(undisturbed.port.calls) if call.operation == "create_net")
     life = _life(codec, node("net/A", tags=_role(codec)), script=Script({number: fault}))
     life.once()
-    assert life.crashes == 1 and life.journal.entries[NodeKey("net", "A")].phase is Phase.INTENDED
+    assert life.crashes == 1 and life.journal.entries[NodeKey("net", "A")].state is RecordState.INTENDED
     _edit(life, tags=frozenset())
     life.world.clock.advance(700.0)
     life.create()

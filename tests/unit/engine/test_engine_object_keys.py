@@ -22,7 +22,7 @@ DECISION = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0)
 
 
 def keys(owner: Owner = US, ring: KeyRing = RING) -> ObjectKeys:
-    return ring.of(owner)
+    return ring.derive_keys(owner)
 
 
 def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1, target: str = "crn:1") -> set[str]:
@@ -146,7 +146,7 @@ DERIVED: dict[str, tuple[int, Callable[[ObjectKeys], list[str]]]] = {
     "a decision": (
         7,
         lambda of: [
-            decisions.signed(replace(DECISION, **other), of).signature
+            decisions.sign_decision(replace(DECISION, **other), of).signature
             for other in (
                 {}, {"verdict": Verdict.PRUNE}, {"node": "disk/b"}, {"id": "crn:2"}, {"attempt": 2}, {"by": "bob"},
                 {"at": 1.0},
@@ -171,15 +171,15 @@ def test_a_record_of_tags_that_was_copied_to_another_resource_is_not_signed() ->
 
 def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> None:
     ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
-    assert NEW in ring.of(US).readable
-    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb")).readable
+    assert NEW in ring.derive_keys(US).readable
+    assert NEW not in ring.derive_keys(replace(US, uuid="22222222-bbbb")).readable
 
 
 @pytest.mark.parametrize("digest", ["", "k3k3k3k3k3"], ids=["no key", "a key that the ring lacks"])
 def test_nothing_counts_that_names_no_key_of_the_ring(digest: str) -> None:
     """Records, decisions and tags on what is given, whatever their signature is: anybody can write them."""
     decision = Decision(Verdict.MINE, str(KEY), "crn:1", 1, "ada", 0.0, NEW)
-    signature = decisions.signed(decision, keys()).signature
+    signature = decisions.sign_decision(decision, keys()).signature
     for said in ("", keys().signature(NEW, "disk", "id-1"), keys().tags_signature(NEW, "crn:1", ["a"]), signature):
         assert not keys().vouches(digest, said, "disk", "id-1")
         assert not keys().are_signed(digest, said, "crn:1", ["a"])

@@ -9,7 +9,7 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
 from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from freehold.engine.outcomes import Blocked, Reason, Surplus
 from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
@@ -46,7 +46,7 @@ def test_what_no_index_lists_is_found_at_the_end_although_neither_record_nor_spe
 
 def _is_open(text: str) -> bool:
     entry = journals.loads(text).entries.get(NAT)
-    return entry is not None and entry.phase is Phase.INTENDED
+    return entry is not None and entry.state is RecordState.INTENDED
 
 
 def _made_after_many_refusals(*, forgotten: bool = False) -> tuple[NetworkWorld, Life]:

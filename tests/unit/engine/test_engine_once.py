@@ -9,7 +9,7 @@ import pytest
 from freehold.engine import decisions
 from freehold.engine.decisions import Decision, Verdict
 from freehold.engine.errors import Denied
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.engine.resources import NodeKey
 from lab.cloud import ReadLags
@@ -69,7 +69,7 @@ def test_one_that_went_before_its_marks_were_read_is_not_made_again() -> None:
     """Other kinds are tried once more."""
     world = MachineWorld()
     life = Life(world)
-    while not (entry := life.journal.get(MACHINE)) or entry.phase is not Phase.RECORDED:
+    while not (entry := life.journal.get(MACHINE)) or entry.state is not RecordState.RECORDED:
         done = life.once()
         world.clock.advance(done.after if done else 1.0)
     (ident,) = _made(world)
@@ -82,7 +82,7 @@ def test_one_that_another_owner_took_and_deleted_is_not_made_again() -> None:
     world = MachineWorld()
     life = _ready(world)
     (ident,) = _made(world)
-    life.rewrite(life.journal.put(MACHINE, replace(life.journal.entries[MACHINE], phase=Phase.THEIRS)))
+    life.rewrite(life.journal.put(MACHINE, replace(life.journal.entries[MACHINE], state=RecordState.THEIRS)))
     world.strike("machine")
     world.clock.advance(2 * DAY)  # its token does not answer with it any more
     _is_reported(life.create()["machine/node"], ident)
@@ -119,7 +119,7 @@ def test_a_person_decides_that_it_is_made_again() -> None:
     life.create()
     attempt = life.journal.entries[MACHINE].attempt
     decision = Decision(Verdict.NOT_MINE, str(MACHINE), "", attempt, "ada@laptop", world.clock.now())
-    life.decisions = (decisions.signed(decision, life.keys),)
+    life.decisions = (decisions.sign_decision(decision, life.keys),)
     life.invalidate()
     assert isinstance(life.create()["machine/node"], Ready)
     assert len(_made(world)) == 2
@@ -134,7 +134,7 @@ def test_what_this_operator_deleted_itself_may_be_made_again() -> None:
     life.create()
     entry = life.journal.entries[MACHINE]
     decision = Decision(Verdict.PRUNE, str(MACHINE), entry.id, entry.attempt, "ada@laptop", world.clock.now())
-    life.decisions = (decisions.signed(decision, life.keys),)
+    life.decisions = (decisions.sign_decision(decision, life.keys),)
     life.invalidate()
     life.create()
     assert world.ours("machine") is None
@@ -152,7 +152,7 @@ def test_one_whose_delete_was_refused_and_that_is_wanted_again_is_reported_when_
     life.create()
     entry = life.journal.entries[MACHINE]
     decision = Decision(Verdict.PRUNE, str(MACHINE), entry.id, entry.attempt, "ada@laptop", world.clock.now())
-    life.decisions = (decisions.signed(decision, life.keys),)
+    life.decisions = (decisions.sign_decision(decision, life.keys),)
     life.invalidate()
     with outage(life, "delete_machine", Denied("it is protected against termination")):
         for _ in range(3):

@@ -14,7 +14,7 @@ from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.graph import Graph
 from freehold.engine.interface import PassResult
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Waiting
 from freehold.engine.port import Effect, ReadOnlyPort
 from freehold.engine.resources import NodeKey, Part
@@ -158,7 +158,7 @@ def test_a_mutable_attribute_follows_the_spec_and_an_immutable_one_is_reported()
 def test_a_kind_that_this_version_does_not_know_blocks_a_delete_and_is_named() -> None:
     life = Life(MemoryWorld(nodes=[node("site/home")]))
     life.create()
-    future = life.journal.put(NodeKey("teleporter", "t"), Entry(Phase.OWNED, "t-1", "crn:t-1"))
+    future = life.journal.put(NodeKey("teleporter", "t"), Entry(RecordState.OWNED, "t-1", "crn:t-1"))
     life.stored.versions.append(journals.dumps(future))
     outcomes = life.delete()
     blocked = outcomes["teleporter/t"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
 from freehold.engine.resources import NodeKey, Observed, Request
@@ -43,7 +43,7 @@ def test_a_requested_delete_is_observed_until_the_end(lag: float) -> None:
     world = MemoryWorld(nodes=NODES, read_lags=ReadLags(read_lag=lag))
     life = _pruned(world)
     begun = world.clock.monotonic()
-    while life.journal.entries[DISK].phase is not Phase.VACANT:
+    while life.journal.entries[DISK].state is not RecordState.VACANT:
         _pass(life)
         assert world.clock.monotonic() - begun < 200.0
         assert life.last is not None
@@ -67,7 +67,7 @@ def test_the_reason_that_a_dropped_disk_cannot_be_deleted_is_reported_and_the_de
             assert "vm-7" in outcome.message
     for _ in range(5):
         _pass(life)
-    assert life.journal.entries[DISK].phase is Phase.VACANT
+    assert life.journal.entries[DISK].state is RecordState.VACANT
 
 
 def test_a_stranger_with_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
@@ -148,7 +148,7 @@ def test_a_resource_that_cannot_be_marked_is_not_pruned_and_the_reason_is_report
     life = Life(world)
     denied = errors.Denied("no permission to attach tags")
     with outage(life, "attach", denied):
-        while DISK not in life.journal.entries or life.journal.entries[DISK].phase is not Phase.RECORDED:
+        while DISK not in life.journal.entries or life.journal.entries[DISK].state is not RecordState.RECORDED:
             _pass(life)
         world.nodes = NODES[:1]
         life.state.invalidate()
@@ -214,4 +214,4 @@ def test_what_has_lost_its_marks_while_its_object_lives_is_marked_again_and_prun
             assert life.last is not None and not isinstance(life.last.outcomes[DISK], Kept)
     for _ in range(12):
         _pass(life)
-    assert life.journal.entries[DISK].phase is Phase.VACANT
+    assert life.journal.entries[DISK].state is RecordState.VACANT

@@ -9,7 +9,7 @@ from freehold.engine import journal as journals
 from freehold.engine.clock import ManualClock
 from freehold.engine.graph import Node
 from freehold.engine.inventory import Inventory
-from freehold.engine.journal import Entry, Phase, StaleObject
+from freehold.engine.journal import Entry, RecordState, StaleObject
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.resources import NodeKey
 from harness.stepping import run_blocking
@@ -50,7 +50,7 @@ def test_an_api_server_outage_after_a_create_loses_nothing() -> None:
     for _ in range(60):
         assert life.once() is None
         world.clock.advance(10.0)
-    assert life.journal.entries[RECORD].phase is Phase.INTENDED
+    assert life.journal.entries[RECORD].state is RecordState.INTENDED
     made = len(world.living())
     down.__exit__(None, None, None)
     assert all(isinstance(outcome, Ready) for outcome in life.create().values())
@@ -62,8 +62,8 @@ def test_a_defect_in_one_driver_does_not_lose_resources_of_the_others() -> None:
     life = Life(world)
     with outage(life, "create_balancer", TypeError("a defect"), times=1), pytest.raises(TypeError):
         life.create()
-    assert life.journal.entries[RECORD].phase is Phase.RECORDED
-    assert life.journal.entries[WEB].phase is Phase.INTENDED
+    assert life.journal.entries[RECORD].state is RecordState.RECORDED
+    assert life.journal.entries[WEB].state is RecordState.INTENDED
     assert all(isinstance(outcome, Ready) for outcome in life.create().values())
     assert len(world.living()) == len(NODES)
 
@@ -77,7 +77,7 @@ def test_an_open_intent_in_a_place_that_is_gone_is_closed(deleting: bool) -> Non
     world.edit(drop="hub/core")
     hub = NodeKey("hub", "lost")
     _record_by_hand(
-        life, hub, Entry(Phase.INTENDED, request={"name": "lost"}, opened=world.clock.now(), key=life.journal.key)
+        life, hub, Entry(RecordState.INTENDED, request={"name": "lost"}, opened=world.clock.now(), key=life.journal.key)
     )
     life.restart()
     life.deleting = deleting
@@ -91,21 +91,21 @@ def test_an_open_intent_in_a_place_that_is_gone_is_closed(deleting: bool) -> Non
     assert not life.journal.open
 
 
-@pytest.mark.parametrize("phase", (Phase.INTENDED, Phase.GIVEN, Phase.OWNED))
-def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", (RecordState.INTENDED, RecordState.GIVEN, RecordState.OWNED))
+def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: RecordState) -> None:
     """A downgrade: owned resources of that kind hold the delete and are named; no pass raises."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
     ufo = NodeKey("ufo", "x")
-    _record_by_hand(life, ufo, Entry(phase, "" if phase is Phase.INTENDED else "ufo-1", request={"name": "x"}))
+    _record_by_hand(life, ufo, Entry(phase, "" if phase is RecordState.INTENDED else "ufo-1", request={"name": "x"}))
     life.state.invalidate()
     done = life.once()
     assert done is not None and isinstance(done.outcomes[NodeKey("site", "home")], Ready)
     life.delete()
     assert life.last is not None
     assert [thing.role for thing in world.living()] == []
-    assert life.last.released is (phase is Phase.GIVEN)
+    assert life.last.released is (phase is RecordState.GIVEN)
     if phase.ours:
         outcome = life.last.outcomes[ufo]
         assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNKNOWN_KIND
@@ -117,11 +117,11 @@ def test_a_shared_read_ages_although_the_wall_clock_is_set_back() -> None:
     clock = world.clock
     assert isinstance(clock, ManualClock)
     inventory = Inventory(MemoryTagger(world.cloud, life.port, world.codec), clock)
-    run_blocking(inventory.shared(60.0))
+    run_blocking(inventory.read_snapshot(60.0))
     clock.jump(-86_400.0)
     clock.advance(61.0)
     begun = len(life.port.calls)
-    run_blocking(inventory.shared(60.0))
+    run_blocking(inventory.read_snapshot(60.0))
     assert len(life.port.calls) == begun + 1
 
 
@@ -150,7 +150,7 @@ def _open_and_found() -> Life:
     world = MemoryWorld(nodes=nodes)
     life = Life(world, Script({_call(nodes, "create_net"): faults.LOST}))
     assert life.once() is not None
-    assert life.journal.entries[NET].phase is Phase.INTENDED
+    assert life.journal.entries[NET].state is RecordState.INTENDED
     world.clock.advance(30.0)
     return life
 
@@ -173,5 +173,5 @@ def test_after_a_failed_save_of_a_found_resource_the_next_pass_comes_soon(error:
     life = _open_and_found()
     with outage(life, "save_journal", error, times=1):
         assert life.once() is None
-    assert life.journal.entries[NET].phase is Phase.INTENDED
+    assert life.journal.entries[NET].state is RecordState.INTENDED
     _ready_soon(life)

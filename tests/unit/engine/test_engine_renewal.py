@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.phases.renewal import PER_PASS
 from freehold.engine.resources import NodeKey
@@ -50,13 +50,13 @@ def test_in_the_end_nothing_needs_the_old_key_not_even_an_unmarkable_kind() -> N
     assert not world.living()
 
 
-@pytest.mark.parametrize("phase", [Phase.OWNED, Phase.RECORDED])
-def test_a_record_of_an_unmarkable_kind_is_not_signed_again_without_its_old_signature(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [RecordState.OWNED, RecordState.RECORDED])
+def test_a_record_of_an_unmarkable_kind_is_not_signed_again_without_its_old_signature(phase: RecordState) -> None:
     """Somebody who may edit the object wrote that id: once signed, a stranger's resource would be deleted."""
     world, life = _ready()
     key = NodeKey("ticket", "seat")
     theirs = world.cloud.create("ticket", "theirs", {}, creator="stranger")
-    life.rewrite(life.journal.put(key, replace(life.journal.entries[key], id=theirs.id, phase=phase)))
+    life.rewrite(life.journal.put(key, replace(life.journal.entries[key], id=theirs.id, state=phase)))
     _under(world, life, BOTH)
     _deep_passes(world, life, 16)
     assert life.journal.entries[key].key == RING.writing
@@ -68,7 +68,7 @@ def _marked(world: MemoryWorld, life: Life) -> dict[NodeKey, tuple[frozenset[str
     """A resource with its own mark: its tags, and its marks under the old key and under the new one."""
     now, found = world.cloud.now(), {}
     for key, entry in life.journal.entries.items():
-        if entry.phase is Phase.OWNED and entry.target and not entry.carried:
+        if entry.state is RecordState.OWNED and entry.target and not entry.carried:
             tags = world.cloud.get(entry.id).tagged(now)
             old, new = (life.keys.seal(ring.writing, key, entry.target) for ring in (RING, NEW))
             found[key] = tags, CODEC.node(key, old), CODEC.node(key, new)

@@ -7,7 +7,7 @@ import pytest
 from freehold.engine import errors
 from freehold.engine.deletion_order import add_edges, next_delete_wave
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Entry, Journal, Phase, dumps, loads
+from freehold.engine.journal import Entry, Journal, RecordState, dumps, loads
 from freehold.engine.kinds import Dedupe, Kind, Registry, Tagging, Witness
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.port import run_together
@@ -50,7 +50,7 @@ def test_without_recorded_edges_the_kinds_give_the_order(owned: set[str], first:
 
 
 def _recorded(edges: dict[str, tuple[str, ...] | None]) -> dict[NodeKey, Entry]:
-    return {NodeKey.parse(key): Entry(Phase.OWNED, id=key, requires=needs) for key, needs in edges.items()}
+    return {NodeKey.parse(key): Entry(RecordState.OWNED, id=key, requires=needs) for key, needs in edges.items()}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_error_has_what_to_do_as_a_value() -> None:
     """A driver gives another advice with the same fact; a field is put before both."""
     error = errors.NotFound("subnet s is not there", advice="Check that it still exists")
     assert (error.fact, error.advice) == ("subnet s is not there", "Check that it still exists")
-    assert error.at("spec.subnet").message == "spec.subnet: subnet s is not there. Check that it still exists"
+    assert error.with_field("spec.subnet").message == "spec.subnet: subnet s is not there. Check that it still exists"
     assert str(error) == error.message
 
 

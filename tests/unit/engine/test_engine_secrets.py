@@ -15,12 +15,21 @@ from freehold.engine import journal as journals
 from freehold.engine.dry_run import dry_run_deps
 from freehold.engine.dry_run_overlay import Action, Overlay
 from freehold.engine.engine import ensure
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from freehold.engine.keys import KeyRing, digest_of
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
-from freehold.engine.secret_values import GZIP, REFERENCE, SecretValue, compress, named, reference, withhold, without
+from freehold.engine.secret_values import (
+    GZIP,
+    REFERENCE,
+    SecretValue,
+    compress,
+    find_references,
+    reference,
+    remove_secret_values,
+    withhold,
+)
 from harness.stepping import run_blocking
 from lab import faults
 from lab.cloud import Resource
@@ -238,7 +247,7 @@ def test_the_cloud_gets_the_piece_of_a_secret_that_the_request_says() -> None:
 
 def test_the_pieces_of_a_secret_are_the_secret() -> None:
     request = [reference(SECRET, form=GZIP, span=(first, first + 20)) for first in (0, 20, 40, 60)]
-    assert b"".join(one.transform(FIRST_DATA) for one in named(request)) == compress(FIRST_DATA)
+    assert b"".join(one.transform(FIRST_DATA) for one in find_references(request)) == compress(FIRST_DATA)
     assert gzip.decompress(compress(FIRST_DATA)) == FIRST_DATA
 
 
@@ -293,7 +302,7 @@ def test_what_cannot_be_made_of_a_secret_is_told_and_nothing_is_sent(
 
 def test_nonsense_in_place_of_a_span_is_no_span() -> None:
     for nonsense in ([1], "0", [0, "9"], [True, 9], {}, 7):
-        (one,) = named({REFERENCE: SECRET, "bytes": nonsense})
+        (one,) = find_references({REFERENCE: SECRET, "bytes": nonsense})
         with pytest.raises(errors.Invalid):
             one.transform(FIRST_DATA)
 
@@ -313,7 +322,7 @@ def test_a_kept_reference_is_no_drift() -> None:
     outcome = life.create()["machine/node"]
     assert isinstance(outcome, Ready) and not outcome.note
     kept = life.journal.entries[MACHINE].request
-    assert kept is not None and [one.reference for one in named(kept)] == [SECRET]
+    assert kept is not None and [one.reference for one in find_references(kept)] == [SECRET]
     world.nodes = [
         node("machine/node", "net/main", user_data=reference("other/value")) if n.key == MACHINE else n
         for n in world.nodes
@@ -373,7 +382,7 @@ def test_a_value_is_shown_by_nothing_that_prints_it() -> None:
 )
 def test_no_form_of_a_value_is_left_in_a_message(text: str) -> None:
     hidden = (SecretValue(SECRET, FIRST_DATA),)
-    shown = without({"said": [text]}, hidden)["said"][0]
+    shown = remove_secret_values({"said": [text]}, hidden)["said"][0]
     assert TEXT not in shown and base64.b64encode(FIRST_DATA).decode() not in shown
 
 
@@ -392,5 +401,5 @@ def test_no_secret_is_left_in_any_version_of_the_record() -> None:
     life.delete()
     assert not [text for text in life.stored.versions if TEXT in text]
     assert [text for text in life.stored.versions if SECRET in text]
-    phases = {journals.loads(text).entries[MACHINE].phase for text in life.stored.versions if "machine/node" in text}
-    assert Phase.OWNED in phases
+    phases = {journals.loads(text).entries[MACHINE].state for text in life.stored.versions if "machine/node" in text}
+    assert RecordState.OWNED in phases

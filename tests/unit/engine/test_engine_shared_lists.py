@@ -12,7 +12,7 @@ from freehold.engine import errors
 from freehold.engine.clock import ManualClock
 from freehold.engine.context import PassContext
 from freehold.engine.drivers import Listed
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Ready
@@ -46,7 +46,7 @@ class Counted:
     def list_of(self, ref: Ref) -> str:
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         self.read += 1
         if self.error is not None:
             raise self.error
@@ -257,7 +257,7 @@ def test_what_a_shared_index_shows_unrecorded_goes_on_record_by_marks_that_the_p
 def test_a_pass_that_proves_something_asks_no_shared_list() -> None:
     """A mark that was attached a moment ago is read back by the pass itself."""
     life = Life(MemoryWorld())
-    while life.journal.open or not life.journal.entries or any(e.phase is Phase.RECORDED for e in _ours(life)):
+    while life.journal.open or not life.journal.entries or any(e.state is RecordState.RECORDED for e in _ours(life)):
         life.once()
         life.world.clock.advance(5.0)
     operations = [call.operation for call in life.port.calls]
@@ -332,7 +332,7 @@ def test_one_who_asks_alone_does_not_read_lists_because_others_did_once() -> Non
 
 def test_a_row_of_a_form_that_nobody_knew_hides_a_list_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     class Odd(Counted):
-        async def listed(self, name: str) -> Sequence[Listed]:
+        async def read_rows(self, name: str) -> Sequence[Listed]:
             raise KeyError("crn")
 
     lists = _lists(Odd("net-1"), ManualClock())
@@ -404,7 +404,7 @@ def _wall(world: MemoryWorld) -> Resource:
 
 
 NOT_CONFIRMED: dict[str, Alter] = {
-    "its mark was not read back": _on_record(phase=Phase.RECORDED),
+    "its mark was not read back": _on_record(state=RecordState.RECORDED),
     "somebody edited its record": _on_record(signature="forged"),
     "its record is signed with an older key": _newer_key,
     "its record alone is signed with an older key": _one_of_an_older_key,

@@ -34,12 +34,12 @@ class _Tags:
         if self.refusal is not None:
             raise self.refusal
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         self._answer()
         return self.tags
 
     async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
-        return await self.marked("")
+        return await self.find_marked("")
 
     async def tags_of(self, target: str) -> frozenset[str]:
         self._answer()
@@ -78,7 +78,7 @@ def _pair(refusal: errors.CloudError | None = None) -> tuple[_Tags, _Tags, Manua
 @pytest.mark.parametrize("refusal", [errors.Denied("no"), errors.NotOffered("not in this partition")], ids=str)
 def test_a_search_that_is_refused_is_answered_by_the_services(refusal: errors.CloudError) -> None:
     _, _, _, tagger = _pair(refusal)
-    assert run_blocking(tagger.marked("uuid")) == run_blocking(tagger.everything()) == {"a": TAGS}
+    assert run_blocking(tagger.find_marked("uuid")) == run_blocking(tagger.everything()) == {"a": TAGS}
     assert run_blocking(tagger.tags_of("a")) == TAGS
 
 
@@ -86,11 +86,11 @@ def test_what_is_refused_once_is_not_asked_for_again_before_an_hour_is_over() ->
     """Each refusal is a call; after that somebody may have granted the permission."""
     first, _, clock, tagger = _pair(errors.Denied("no"))
     for _ in range(5):
-        run_blocking(tagger.marked("uuid"))
+        run_blocking(tagger.find_marked("uuid"))
     assert first.asked == 1
     clock.advance(ASKED_AGAIN)
     first.refusal = None
-    assert run_blocking(tagger.marked("uuid")) == {}
+    assert run_blocking(tagger.find_marked("uuid")) == {}
     assert first.asked == 2
 
 
@@ -98,7 +98,7 @@ def test_an_outage_is_no_refusal() -> None:
     """Another answer would hide it: the next pass asks again."""
     first, services, _, tagger = _pair(errors.Unavailable("not now"))
     with pytest.raises(errors.Unavailable):
-        run_blocking(tagger.marked("uuid"))
+        run_blocking(tagger.find_marked("uuid"))
     assert (first.asked, services.asked) == (1, 0)
 
 
@@ -106,7 +106,7 @@ def test_where_both_refuse_nothing_counts_as_absent() -> None:
     _, services, _, tagger = _pair(errors.Denied("no"))
     services.refusal = errors.Denied("neither")
     with pytest.raises(errors.Denied, match="neither"):
-        run_blocking(tagger.marked("uuid"))
+        run_blocking(tagger.find_marked("uuid"))
 
 
 def test_single_targets_that_are_refused_go_to_the_services_and_the_others_do_not() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from freehold.engine import journal as journals
-from freehold.engine.journal import MOST_ATTEMPTS, Entry, Phase
+from freehold.engine.journal import MOST_ATTEMPTS, Entry, RecordState
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.resources import NodeKey
 from lab import faults
@@ -194,7 +194,7 @@ def _refused_unrecorded(kind: str, world: MemoryWorld) -> Life:
 def test_a_refusal_that_no_record_holds_spends_its_token_too() -> None:
     """The next process asks under the same token, and hears the first answer for as long as the token lives."""
     life = _refused_unrecorded("machine", MachineWorld())
-    assert life.journal.entries[MACHINE].phase is Phase.INTENDED
+    assert life.journal.entries[MACHINE].state is RecordState.INTENDED
     assert isinstance(life.create()["machine/node"], Ready)
     assert life.journal.entries[MACHINE].attempt == 2
 
@@ -212,7 +212,7 @@ def test_without_a_birth_mark_a_refused_repeat_is_no_answer_about_the_first_requ
     world.cloud.full.add("disk")
     outcome = life.create()["disk/data"]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.QUOTA
-    assert life.journal.entries[DISK].phase is Phase.INTENDED
+    assert life.journal.entries[DISK].state is RecordState.INTENDED
     world.cloud.full.clear()
     life.invalidate()
     assert isinstance(life.create()["disk/data"], Ready)
@@ -240,7 +240,7 @@ def test_without_a_birth_mark_a_refused_create_keeps_its_token() -> None:
 
 def test_refusals_never_make_a_journal_unreadable() -> None:
     """They repeat for as long as nobody raises the quota."""
-    entry = Entry(Phase.INTENDED, attempt=1)
+    entry = Entry(RecordState.INTENDED, attempt=1)
     for _ in range(2 * MOST_ATTEMPTS):
         entry = journals.after_refusal(entry, token_spent=True)
     assert entry.attempt < MOST_ATTEMPTS

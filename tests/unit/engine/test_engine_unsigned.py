@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason
 from freehold.engine.resources import NodeKey, Observed
@@ -33,7 +33,7 @@ def _recorded() -> tuple[MemoryWorld, Life]:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
-        while SITE not in life.journal.entries or life.journal.entries[SITE].phase is not Phase.RECORDED:
+        while SITE not in life.journal.entries or life.journal.entries[SITE].state is not RecordState.RECORDED:
             life.once()
             world.clock.advance(1.0)
     return world, life
@@ -122,7 +122,7 @@ def test_a_resource_that_another_identity_created_does_not_resolve_our_intent(mo
     world, life = _recorded()
     (site,) = world.living()
     entry = life.journal.entries[SITE]
-    opened = replace(entry, phase=Phase.INTENDED, id="", target="", signature="", by="iam-of-the-operator")
+    opened = replace(entry, state=RecordState.INTENDED, id="", target="", signature="", by="iam-of-the-operator")
     life.rewrite(life.journal.put(SITE, replace(opened, request={"name": "c1-home", "role": "site/home"})))
     life.restart()
     shown = world.cloud.show
@@ -184,7 +184,7 @@ def test_an_edited_list_of_earlier_ids_detaches_no_mark_of_a_living_resource() -
     hub = next(r for r in world.cloud.living() if r.kind == "hub")
     before = hub.tagged(world.cloud.now())
     link = life.journal.entries[NodeKey("link", "a")]
-    forged = replace(link, phase=Phase.VACANT, id="", earlier=(link.id,))
+    forged = replace(link, state=RecordState.VACANT, id="", earlier=(link.id,))
     life.rewrite(life.journal.put(NodeKey("link", "forged"), forged))
     life.restart()
     life.create()
@@ -198,7 +198,7 @@ def test_an_id_that_somebody_recorded_before_the_first_pass_gets_no_mark_of_ours
     theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
     world.clock.advance(3600.0)
     life = Life(world)
-    forged = Entry(Phase.RECORDED, theirs.id, theirs.target, key=life.journal.key, signature="forged")
+    forged = Entry(RecordState.RECORDED, theirs.id, theirs.target, key=life.journal.key, signature="forged")
     life.rewrite(life.journal.put(SITE, forged))
     if deleting:
         world.cloud.delete(theirs.id, "stranger")
@@ -221,11 +221,11 @@ def test_a_carrier_that_is_no_longer_ours_is_not_marked_if_the_kind_needs_our_ow
         life.deps = replace(life.deps, registry=Registry(kinds))
 
     carried_by_ours()
-    while hub_key not in life.journal.entries or life.journal.entries[hub_key].phase is not Phase.OWNED:
+    while hub_key not in life.journal.entries or life.journal.entries[hub_key].state is not RecordState.OWNED:
         life.once()
         world.clock.advance(5.0)
     with outage(life, "attach", errors.Unavailable("503")):
-        while key not in life.journal.entries or life.journal.entries[key].phase is not Phase.RECORDED:
+        while key not in life.journal.entries or life.journal.entries[key].state is not RecordState.RECORDED:
             life.once()
             world.clock.advance(5.0)
     hub = world.cloud.get(life.journal.entries[hub_key].id)

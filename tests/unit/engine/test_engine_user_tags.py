@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.engine import errors
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Ready
 from freehold.engine.resources import NodeKey
 from lab import faults
@@ -36,7 +36,7 @@ def test_a_dropped_tag_is_detached_from_a_resource_whose_create_was_under_way(fa
     world = MemoryWorld(nodes=nodes)
     life = Life(world, Script({number: fault}), user_tags=RED)
     life.once()
-    assert life.journal.entries[NET].phase is Phase.INTENDED
+    assert life.journal.entries[NET].state is RecordState.INTENDED
     life.user_tags = BLUE
     assert isinstance(life.create()[str(NET)], Ready)
     assert _user_tags(world, "net") == BLUE

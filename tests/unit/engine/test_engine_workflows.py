@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from freehold.engine.errors import Unavailable
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Ready, Reason
 from freehold.engine.port import Call
 from freehold.engine.resources import NodeKey
@@ -152,8 +152,8 @@ def test_an_intent_closes_only_when_its_mark_was_read_back() -> None:
     life = Life(_world("tags after, no token, nonce in its own name")())
     life.once()
     key = NodeKey("site", "home")
-    assert life.journal.entries[key].phase is Phase.RECORDED
+    assert life.journal.entries[key].state is RecordState.RECORDED
     assert life.journal.entries[key].request is not None
     life.create()
-    assert life.journal.entries[key].phase is Phase.OWNED
+    assert life.journal.entries[key].state is RecordState.OWNED
     assert life.journal.entries[key].request is None

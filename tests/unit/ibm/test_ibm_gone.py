@@ -141,7 +141,7 @@ async def test_a_bucket_with_a_long_name_is_found_by_its_mark(account: Any, leng
     made = await account.create("cos-bucket", account.bucket(storage, name))
     other = await account.create("cos-bucket", account.bucket(storage, "b" * (length - 1) + "c"))
     owner = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")
-    [mark] = IbmCodec().read({IbmCodec().carried(owner, "cos-bucket", made.id, "abcd2345")}).carried
+    [mark] = IbmCodec().read({IbmCodec().spell_carrier_mark(owner, "cos-bucket", made.id, "abcd2345")}).carried
     driver = account.kinds["cos-bucket"].driver
     ref = Ref(driver.identify(storage.target, mark.id), storage.target)
     assert [one.id for one in (await driver.observe([ref])).values()] == [made.id]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.engine.resources import Birth, Ref
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from harness.account import BASE, SimMount
@@ -54,4 +54,4 @@ async def test_a_resource_of_other_credentials_keeps_its_creator(account: Any) -
     second = await driver.create(account.workspace("second"), Birth("token", NONCE))
     seen = await driver.observe([Ref(workspace.id), Ref(second.id)])
     assert seen[workspace.id].created_by == account.settings.iam_id
-    assert seen[second.id].created_by == await ApiClient(session, account.port).identity() == "iam-ServiceId-1"
+    assert seen[second.id].created_by == await IbmClient(session, account.port).identity() == "iam-ServiceId-1"

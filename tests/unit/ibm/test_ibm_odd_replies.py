@@ -105,7 +105,7 @@ async def test_a_reply_without_a_list_does_not_count_as_an_empty_list(account: A
     with pytest.raises(Unavailable, match="its reply has no list"):
         await account.tagger.tags_of(vpc.target)
     with pytest.raises(Unavailable, match="its reply has no list"):
-        await account.tagger.marked("0a1b2c3d-1111-4222-8333-444455556666")
+        await account.tagger.find_marked("0a1b2c3d-1111-4222-8333-444455556666")
 
 
 async def test_a_null_list_is_an_empty_list(account: Any) -> None:

@@ -30,7 +30,7 @@ def test_marks_are_read_back_as_written() -> None:
     connection = "0e1f2a3b-0000-4000-8000-00000000000a"
     tags = CODEC.owner(OWNER) | {
         CODEC.node(key, "abcd2345"),
-        CODEC.carried(OWNER, "transit-gateway-connection", f"gw/{connection}"),
+        CODEC.spell_carrier_mark(OWNER, "transit-gateway-connection", f"gw/{connection}"),
         "team:blue",
     }
     marks = CODEC.read(tags)
@@ -49,7 +49,7 @@ def test_every_mark_is_a_legal_tag(namespace: str, name: str, logical: str) -> N
     owner = Owner(UUID, "IBMPowerVSCluster", namespace, name)
     marks = CODEC.owner(owner) | {
         CODEC.node(NodeKey("transit-gateway-connection", logical), "abcd2345"),
-        CODEC.carried(owner, "cos-bucket", "guid/us-south." + "b" * 63),
+        CODEC.spell_carrier_mark(owner, "cos-bucket", "guid/us-south." + "b" * 63),
     }
     assert all(LEGAL.fullmatch(mark) for mark in marks), marks
     assert all(len(mark) <= LONGEST for mark in marks)
@@ -96,7 +96,10 @@ SEALS = {"dhcp-server": True, "transit-gateway-connection": False, "cos-bucket":
 def test_a_carrier_s_mark_is_read_back_with_its_seal(kind: str) -> None:
     """With a seal it is a proof; without, the name of the carried resource must show whose it is."""
     ident, last = CARRIED_IDS[kind], CARRIED_IDS[kind].rpartition("/")[2]
-    plain, sealed = CODEC.carried(OWNER, kind, ident), CODEC.carried(OWNER, kind, ident, "abcd2345")
+    plain, sealed = (
+        CODEC.spell_carrier_mark(OWNER, kind, ident),
+        CODEC.spell_carrier_mark(OWNER, kind, ident, "abcd2345"),
+    )
     assert CODEC.read({plain}).carried == {CarriedMark(kind, UUID, last)}
     seal = "abcd2345" if SEALS[kind] else ""
     assert CODEC.read({sealed}).carried == {CarriedMark(kind, UUID, last, seal)}
@@ -105,7 +108,7 @@ def test_a_carrier_s_mark_is_read_back_with_its_seal(kind: str) -> None:
 
 def test_a_carrier_s_mark_of_a_kind_that_this_version_does_not_know_is_read() -> None:
     """A newer version wrote it: if it were ignored, the object would be released and the resource left behind."""
-    assert CODEC.read({CODEC.carried(OWNER, "public-gateway", UUID)}).carried == {
+    assert CODEC.read({CODEC.spell_carrier_mark(OWNER, "public-gateway", UUID)}).carried == {
         CarriedMark("public-gateway", UUID, UUID)
     }
 
@@ -117,7 +120,7 @@ def test_a_bucket_s_mark_is_legal_and_read_back_at_every_length(region: str, len
     name = ("b-3." * 16)[: length - 1] + "b"
     ident, room = f"{region}.{name}", LONGEST - len(f"powervs.cluster.x-k8s.io.cos-bucket:{UUID}.")
     for seal in ("", "abcd2345"):
-        mark = CODEC.carried(OWNER, "cos-bucket", f"guid/{ident}", seal)
+        mark = CODEC.spell_carrier_mark(OWNER, "cos-bucket", f"guid/{ident}", seal)
         assert LEGAL.fullmatch(mark)
         [read] = CODEC.read({mark}).carried
         fits = len(ident) + 1 + len(seal) <= room
@@ -127,7 +130,9 @@ def test_a_bucket_s_mark_is_legal_and_read_back_at_every_length(region: str, len
 
 def test_a_carrier_s_mark_of_the_longest_id_keeps_its_hash_and_no_seal() -> None:
     """Two long names must not share a mark, sealed or not."""
-    one, two = (CODEC.carried(OWNER, "cos-bucket", f"guid/us-south.{'b' * 62}{end}", "abcd2345") for end in "12")
+    one, two = (
+        CODEC.spell_carrier_mark(OWNER, "cos-bucket", f"guid/us-south.{'b' * 62}{end}", "abcd2345") for end in "12"
+    )
     assert one != two
     assert "_" not in one
 
@@ -146,8 +151,8 @@ async def test_a_target_from_a_journal_cannot_change_the_query(make_account: Cal
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     await account.tagger.attach([TagChange(vpc.target, CODEC.owner(OWNER))])
-    assert set(await account.tagger.marked(UUID, {hostile})) == {vpc.target}
-    assert set(await account.tagger.marked(hostile)) == set()
+    assert set(await account.tagger.find_marked(UUID, {hostile})) == {vpc.target}
+    assert set(await account.tagger.find_marked(hostile)) == set()
 
 
 async def test_one_query_finds_the_owner_s_targets_and_the_carriers(make_account: Callable[..., Any]) -> None:
@@ -156,11 +161,11 @@ async def test_one_query_finds_the_owner_s_targets_and_the_carriers(make_account
     vpc = await account.ready("vpc", account.vpc())
     gateway = await account.ready("transit-gateway", account.gateway())
     other = await account.ready("vpc", account.vpc("other"))
-    carried = CODEC.carried(OWNER, "transit-gateway-connection", "gw/0e1f2a3b-0000-4000-8000-00000000000a")
+    carried = CODEC.spell_carrier_mark(OWNER, "transit-gateway-connection", "gw/0e1f2a3b-0000-4000-8000-00000000000a")
     changes = [TagChange(vpc.target, CODEC.owner(OWNER)), TagChange(gateway.target, frozenset({carried}))]
     assert await account.tagger.attach(changes) == {}
     before = len(account.requests())
-    found = await account.tagger.marked(UUID, {other.target})
+    found = await account.tagger.find_marked(UUID, {other.target})
     assert len(account.requests()) == before + 1
     assert set(found) == {vpc.target, gateway.target, other.target}
     assert CODEC.fold(found[vpc.target]) == CODEC.fold(CODEC.owner(OWNER))

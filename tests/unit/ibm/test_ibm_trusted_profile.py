@@ -10,7 +10,7 @@ from requests import Request, Session
 
 from freehold.engine.errors import Denied
 from freehold.engine.resources import Birth
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession
 from harness.account import BASE, SimMount
@@ -26,14 +26,14 @@ async def test_what_is_made_is_made_by_the_profile(account: Any) -> None:
     session = _session(account, profile)
     driver = ibm_kinds(session, account.port)["workspace"].driver
     made = await driver.create(account.workspace(), Birth("token", "fabcdefghijkl"))
-    assert made.created_by == await ApiClient(session, account.port).identity() == f"iam-{profile}"
-    assert await ApiClient(session, account.port).account() == account.settings.account_id
+    assert made.created_by == await IbmClient(session, account.port).identity() == f"iam-{profile}"
+    assert await IbmClient(session, account.port).account() == account.settings.account_id
     assert account.requests().count("iam.issue_token") == 2
 
 
 async def test_a_profile_that_does_not_trust_the_key_is_a_refusal_that_names_it(account: Any) -> None:
     with pytest.raises(Denied, match="Selected trusted profile not eligible"):
-        await ApiClient(_session(account, "Profile-of-others"), account.port).account()
+        await IbmClient(_session(account, "Profile-of-others"), account.port).account()
 
 
 def test_no_token_of_the_key_or_the_profile_is_in_a_message(account: Any) -> None:

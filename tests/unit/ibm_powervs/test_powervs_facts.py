@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freehold.engine.errors import Denied, Throttled
 from freehold.engine.outcomes import Reason
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone, ask
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone, ask
 from freehold.providers.objects.cloud_answers import NOT_ASKED, Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
 
@@ -34,7 +34,7 @@ WHOLE = powervs_spec({"spec": {"resourceGroup": {"name": "rg"}, "zone": "dal10",
 async def test_three_questions() -> None:
     facts = await ask(Cloud(), WHOLE, 8443)
     zone = Answer(PowerZone("dal", edge_router=True))
-    assert facts == Facts(Answer("rg-id"), zone, Answer(("us-south-1",)), api_port=8443)
+    assert facts == PowerVSFacts(Answer("rg-id"), zone, Answer(("us-south-1",)), api_port=8443)
 
 
 async def test_nothing_is_read_for_omitted_fields() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from freehold.api.feature_gates import FeatureGate
 from freehold.engine.outcomes import Reason
-from freehold.providers.ibm.powervs.desired import wanted
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.powervs.desired import build_desired
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
@@ -17,14 +17,14 @@ from harness.schemas import powervs_spec
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
 CREATE = {ANNOTATION: "true"}
 ZONES = ("us-south-1", "us-south-2")
-FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
+FACTS = PowerVSFacts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
 LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
 LONG = "x" * 200
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> PowerVSFacts:
     answers = {"resource_group": FACTS.resource_group, "zone": FACTS.zone, "vpc_zones": FACTS.vpc_zones}
-    return Facts(**{**answers, **changes})
+    return PowerVSFacts(**{**answers, **changes})
 
 
 def remote(**fields: str) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def remote(**fields: str) -> dict[str, Any]:
     return {"vpcSecurityGroups": [{"name": "g", "rules": [rule]}]}
 
 
-BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
+BAD: dict[str, tuple[dict[str, Any], PowerVSFacts, str]] = {
     "resource group missing": (
         {"resourceGroup": None},
         FACTS,
@@ -230,15 +230,15 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
 
 
 @pytest.mark.parametrize(("more", "known", "sentence"), BAD.values(), ids=BAD.keys())
-def test_one_clear_sentence(more: dict[str, Any], known: Facts, sentence: str) -> None:
-    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), known)
+def test_one_clear_sentence(more: dict[str, Any], known: PowerVSFacts, sentence: str) -> None:
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), known)
     assert isinstance(result, RefusedSpec)
     assert [str(problem) for problem in result.problems] == [sentence]
 
 
 def test_the_annotation_must_be_a_boolean() -> None:
     """Upstream's webhook refuses it; without one, a condition does."""
-    result = wanted("c1", {ANNOTATION: "maybe"}, powervs_spec({"spec": LEAST}), FACTS)
+    result = build_desired("c1", {ANNOTATION: "maybe"}, powervs_spec({"spec": LEAST}), FACTS)
     assert isinstance(result, RefusedSpec)
     assert [str(p) for p in result.problems] == [
         f"metadata.annotations[{ANNOTATION}]: 'maybe' is not a boolean; write 'true' or 'false'"
@@ -247,7 +247,7 @@ def test_the_annotation_must_be_a_boolean() -> None:
 
 def test_all_problems_are_reported_at_once() -> None:
     """A user should not find them one by one."""
-    result = wanted("c1", CREATE, powervs_spec({"spec": {}}), Facts())
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {}}), PowerVSFacts())
     assert isinstance(result, RefusedSpec)
     assert [p.field for p in result.problems] == ["spec.resourceGroup.name", "spec.zone", "spec.vpc.region"]
 
@@ -255,8 +255,8 @@ def test_all_problems_are_reported_at_once() -> None:
 def test_a_wrong_api_key_is_not_an_error_in_the_manifest() -> None:
     """The cloud could not be read, so the manifest is neither right nor wrong; nothing is created."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused; give a valid one", 300.0)
-    asked = Facts(resource_group=denied, zone=denied, vpc_zones=denied)
-    result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), asked)
+    asked = PowerVSFacts(resource_group=denied, zone=denied, vpc_zones=denied)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": LEAST}), asked)
     assert isinstance(result, UndecidedSpec)
     assert result.after == 300.0
 
@@ -271,7 +271,7 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
 def test_a_cluster_name_that_the_cloud_refuses_is_mapped_and_reported(name: str) -> None:
     """It is legal in Kubernetes, so it is not refused but mapped, with a note."""
-    result = wanted(name, CREATE, powervs_spec({"spec": LEAST}), FACTS)
+    result = build_desired(name, CREATE, powervs_spec({"spec": LEAST}), FACTS)
     assert isinstance(result, WantedGraph)
     (note,) = result.notes
     assert note.field == "metadata.name"
@@ -327,14 +327,14 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
     """A silently ignored field would mislead (upstream #2537)."""
     gates = frozenset(FeatureGate)
-    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
     assert isinstance(result, WantedGraph)
     assert [note.field for note in result.notes if not note.served] == [field]
 
 
 def test_the_deprecated_field_is_used_and_reported() -> None:
     """It is used, so it is not an ignored field; but the next API version does not have it."""
-    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
     assert isinstance(result, WantedGraph)
     assert [(note.field, note.served) for note in result.notes] == [("spec.serviceInstanceID", True)]
 
@@ -342,7 +342,7 @@ def test_the_deprecated_field_is_used_and_reported() -> None:
 def test_without_the_annotation_the_fields_of_the_infrastructure_are_named() -> None:
     """A user who forgot the annotation must be told why nothing is created."""
     spec = {**LEAST, "serviceInstanceID": "ws", "network": {"id": "n"}, "loadBalancers": [{"name": "a"}]}
-    result = wanted("c1", {}, powervs_spec({"spec": spec}), FACTS)
+    result = build_desired("c1", {}, powervs_spec({"spec": spec}), FACTS)
     assert isinstance(result, WantedGraph)
     assert [note.field for note in result.notes if not note.served] == ["spec.vpc", "spec.loadBalancers"]
 
@@ -361,6 +361,6 @@ MISSING = {
 
 @pytest.mark.parametrize(("spec", "fields"), MISSING.values(), ids=MISSING.keys())
 def test_without_the_annotation_what_must_exist_must_be_named(spec: dict[str, Any], fields: list[str]) -> None:
-    result = wanted("c1", {}, powervs_spec({"spec": spec}), Facts())
+    result = build_desired("c1", {}, powervs_spec({"spec": spec}), PowerVSFacts())
     assert isinstance(result, RefusedSpec)
     assert [problem.field for problem in result.problems] == fields

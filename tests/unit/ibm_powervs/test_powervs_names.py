@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.providers.ibm.powervs import names
-from freehold.providers.ibm.powervs.names import DefaultNames, connection_name, default_name
+from freehold.providers.ibm.powervs.names import PowerVSNames, connection_name, default_name
 
 RULES = {
     "vpc": names.VPC,
@@ -54,12 +54,12 @@ NEAR = {
 
 @pytest.mark.parametrize(("one", "other"), NEAR.values(), ids=NEAR.keys())
 def test_close_names_stay_apart(one: str, other: str) -> None:
-    assert DefaultNames(one).vpc != DefaultNames(other).vpc
+    assert PowerVSNames(one).vpc != PowerVSNames(other).vpc
 
 
 def test_the_default_names_of_upstream() -> None:
     """docs/reference/requirements.md I12, I14, I16 to I20 and docs/reference/ibm-cloud.md#capibm spell them so."""
-    seed = DefaultNames("c1")
+    seed = PowerVSNames("c1")
     assert [
         seed.workspace,
         names.network_of(seed.dhcp),
@@ -91,12 +91,12 @@ def test_the_default_names_of_upstream() -> None:
 
 def test_only_illegal_characters_are_replaced() -> None:
     """A dot is legal in a workspace's name and refused in a VPC's."""
-    seed = DefaultNames("my.cluster")
+    seed = PowerVSNames("my.cluster")
     assert seed.workspace == "my.cluster-serviceInstance"
     assert seed.vpc.startswith("my-cluster-")
     assert seed.dhcp.startswith("my-cluster-")
-    assert names.mapped("my.cluster")
-    assert not names.mapped("my-cluster")
+    assert names.needs_mapped_names("my.cluster")
+    assert not names.needs_mapped_names("my-cluster")
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,20 @@ import pytest
 
 from freehold.engine.graph import Node
 from freehold.engine.resources import NodeKey, Part
-from freehold.providers.ibm.powervs.desired import wanted
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.powervs.desired import build_desired
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import WantedGraph
 from freehold.providers.objects.cloud_answers import Answer
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
-FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(("us-south-1",)))
+FACTS = PowerVSFacts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(("us-south-1",)))
 LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south", "id": "v"}}
 RULE = {"direction": "inbound", "protocol": "tcp", "port_min": 6443, "port_max": 6443, "remote": {"cidr_block": "::/0"}}
 
 
 def endpoint(**more: Any) -> Node:
-    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), FACTS)
     assert isinstance(result, WantedGraph)
     return next(node for key, node in result.graph.nodes.items() if key.kind == "load-balancer")
 
@@ -70,7 +70,7 @@ def test_a_listener_that_leads_to_the_api_server(listener: dict[str, Any], open_
 def test_the_first_public_entry_is_the_one_that_is_asked_about() -> None:
     """A given private one that is not the endpoint may have no listener at all."""
     spec = {**LEAST, "loadBalancers": [{"id": "inside", "public": False}, {"name": "outside"}]}
-    result = wanted("c1", CREATE, powervs_spec({"spec": spec}), FACTS)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": spec}), FACTS)
     assert isinstance(result, WantedGraph)
     asked = {
         key.logical: bool(node.missing_inside)

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
-from freehold.providers.ibm.powervs.desired import wanted
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.powervs.desired import build_desired
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
-FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
+FACTS = PowerVSFacts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
 LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
 OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
 
@@ -33,7 +33,7 @@ DEFAULT_SUBNETS = [{"name": f"c1-vpcsubnet-{zone}", "zone": zone} for zone in ZO
 
 
 def _wanted(spec: dict[str, Any], journal: Journal | None = None) -> WantedGraph | RefusedSpec:
-    found = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
+    found = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
     assert isinstance(found, WantedGraph | RefusedSpec)
     return found
 
@@ -44,12 +44,12 @@ def _names(spec: dict[str, Any], journal: Journal | None = None) -> dict[str, st
     return {str(key): node.name for key, node in found.graph.nodes.items()}
 
 
-def _made(spec: dict[str, Any], phase: Phase = Phase.OWNED) -> Journal:
+def _made(spec: dict[str, Any], phase: RecordState = RecordState.OWNED) -> Journal:
     """The journal once all of ``spec`` is there."""
     return _journal(*_names(spec), phase=phase)
 
 
-def _journal(*keys: str, phase: Phase = Phase.OWNED) -> Journal:
+def _journal(*keys: str, phase: RecordState = RecordState.OWNED) -> Journal:
     found = map(NodeKey.parse, keys)
     return Journal(OWNER, {key: Entry(phase, id=f"us-south/id-{key.logical.replace(':', '-')}") for key in found})
 
@@ -104,8 +104,10 @@ SAME = {
 
 
 @pytest.mark.parametrize(("before", "after"), SAME.values(), ids=SAME.keys())
-@pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.OWNED], ids=lambda phase: phase.name.lower())
-def test_another_spelling_wants_the_same_resources(before: dict[str, Any], after: dict[str, Any], phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [RecordState.INTENDED, RecordState.OWNED], ids=lambda phase: phase.name.lower())
+def test_another_spelling_wants_the_same_resources(
+    before: dict[str, Any], after: dict[str, Any], phase: RecordState
+) -> None:
     assert _names(after, _made(before, phase)) == _names(before)
 
 
@@ -187,13 +189,13 @@ IN_THEIRS = {
 
 
 @pytest.mark.parametrize(("spec", "key", "field"), IN_THEIRS.values(), ids=IN_THEIRS.keys())
-@pytest.mark.parametrize("phase", [Phase.REUSED, Phase.OWNED], ids=lambda phase: phase.name.lower())
+@pytest.mark.parametrize("phase", [RecordState.REUSED, RecordState.OWNED], ids=lambda phase: phase.name.lower())
 def test_a_person_is_told_what_is_not_added_to_a_resource_that_was_there(
-    spec: dict[str, Any], key: str, field: str, phase: Phase
+    spec: dict[str, Any], key: str, field: str, phase: RecordState
 ) -> None:
     """By its name as by its id: Ready would say that its rules and listeners are as in the spec."""
     notes = [note.field for note in _wanted(spec, _journal(key, phase=phase)).notes]
-    assert (f"spec.{field}" in notes) == (phase is Phase.REUSED)
+    assert (f"spec.{field}" in notes) == (phase is RecordState.REUSED)
 
 
 GROWN = {

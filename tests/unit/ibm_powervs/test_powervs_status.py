@@ -12,13 +12,13 @@ import pytest
 from freehold.api import names
 from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.powervs.desired import wanted
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.powervs.desired import build_desired
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.ibm.powervs.status import build_status
 from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, WantedGraph
@@ -29,7 +29,7 @@ from harness.schemas import powervs_spec
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
 OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
-FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(("us-south-1",)))
+FACTS = PowerVSFacts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(("us-south-1",)))
 SPEC: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
 IDS = {
     "workspace/main": "guid",
@@ -52,9 +52,9 @@ def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     return raw
 
 
-def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
+def plan(facts: PowerVSFacts = FACTS, **spec: Any) -> Desired:
     annotations = {ibm_names.CREATE_INFRA_ANNOTATION: "true"}
-    return wanted(
+    return build_desired(
         "c1",
         annotations,
         powervs_spec({"spec": {**SPEC, **spec}}),
@@ -63,8 +63,10 @@ def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
     )
 
 
-def journal(**phases: Phase) -> Journal:
-    entries = {NodeKey.parse(k): Entry(phases.get(k.partition("/")[0], Phase.OWNED), id=i) for k, i in IDS.items()}
+def journal(**phases: RecordState) -> Journal:
+    entries = {
+        NodeKey.parse(k): Entry(phases.get(k.partition("/")[0], RecordState.OWNED), id=i) for k, i in IDS.items()
+    }
     return Journal(OWNER, entries)
 
 
@@ -153,7 +155,7 @@ def test_controller_created_follows_the_journal_at_each_pass() -> None:
     """docs/reference/requirements.md T1: upstream sets the flag once. Ours is derived, so it cannot stay wrong."""
     wrong = {"vpc": {"id": "v", "controllerCreated": False}}
     assert build_status(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
-    given = PassReport(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
+    given = PassReport(plan(), journal(vpc=RecordState.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
     assert build_status(obj(), given, NOW).status["vpc"] == {"id": "v", "controllerCreated": False}
 
 
@@ -194,7 +196,7 @@ def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, st
 
 def test_a_resource_that_is_used_by_name_has_a_condition() -> None:
     """Condition ReusedByName, because such a resource stays when the cluster is deleted."""
-    folded = build_status(obj(), PassReport(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(vpc=RecordState.REUSED), ready()), NOW)
     found = condition(folded, "VPCReady")
     assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
 
@@ -273,7 +275,7 @@ def test_a_refused_manifest_keeps_what_was_known() -> None:
 def test_a_failed_read_of_a_fact_is_reported() -> None:
     """A wrong API key shows in a condition within one reconcile."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused", 300.0)
-    result = plan(Facts(denied, denied, denied))
+    result = plan(PowerVSFacts(denied, denied, denied))
     folded = build_status(obj(), PassReport(result), NOW)
     found = condition(folded, "SpecValid")
     assert (found["status"], found["reason"]) == ("Unknown", "Denied")
@@ -339,7 +341,7 @@ def test_an_object_on_hold_reports_the_reason() -> None:
 def test_the_table_follows_the_graph_and_names_surplus() -> None:
     """tree and the live progress show every resource, wanted or only owned."""
     surplus = {NodeKey("vpc-subnet", "old:us-south-1"): Surplus(None, "is ours and no longer wanted")}
-    held_ = journal().put(NodeKey("vpc-subnet", "old:us-south-1"), Entry(Phase.OWNED, id="us-south/old"))
+    held_ = journal().put(NodeKey("vpc-subnet", "old:us-south-1"), Entry(RecordState.OWNED, id="us-south/old"))
     folded = build_status(obj(), PassReport(plan(), held_, {**ready(vpc=WAITING), **surplus}), NOW)
     table = [(r["kind"], r["name"], r.get("id"), r["state"], r["ownership"]) for r in folded.status["resources"]]
     assert table == [
@@ -369,7 +371,7 @@ def test_since_changes_only_with_the_state() -> None:
 def test_two_rows_of_one_name_keep_their_own_since() -> None:
     """A surplus resource may have the name of its successor; otherwise each pass would write a new status."""
     vpc, old = NodeKey("vpc", "main"), NodeKey("vpc", "main~v-old")
-    held_ = journal().put(old, Entry(Phase.OWNED, id="us-south/v-old"))
+    held_ = journal().put(old, Entry(RecordState.OWNED, id="us-south/v-old"))
     surplus = Surplus(Observed("us-south/v-old", "c1-vpc", State.READY), "is ours and no longer wanted")
     report = PassReport(plan(), held_, {**ready(), vpc: Blocked(Reason.NOT_OWNED, "is not ours"), old: surplus})
     first = build_status(obj(), report, NOW)
@@ -383,7 +385,7 @@ def test_the_table_of_a_deletion_has_all_resources() -> None:
     first = build_status(obj(), WHOLE, NOW)
     for row in first.status["resources"]:
         row["state"] = "Deleting"
-    kept = journal(vpc=Phase.GIVEN)
+    kept = journal(vpc=RecordState.GIVEN)
     left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
     outcomes: dict[NodeKey, Outcome] = {
         NodeKey("vpc", "main"): Kept(Reason.GIVEN, "us-south/v was given by id in the spec"),
@@ -427,12 +429,12 @@ def test_a_blocked_deletion_names_who_must_act() -> None:
 def test_without_the_annotation_it_is_ready_with_the_users_endpoint() -> None:
     """Without the annotation only the user provides an endpoint (docs/reference/capi-contract.md C6)."""
     spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
-    result = wanted("c1", {}, powervs_spec({"spec": {**SPEC, **spec}}), Facts())
+    result = build_desired("c1", {}, powervs_spec({"spec": {**SPEC, **spec}}), PowerVSFacts())
     outcomes: dict[NodeKey, Outcome] = {
         NodeKey("workspace", "main"): Ready(Observed("guid", "ws", State.READY), Category.UNMANAGED),
         NodeKey("dhcp-server", "main"): Ready(Observed("guid/network/n", "n", State.READY), Category.UNMANAGED),
     }
-    entries = {key: Entry(Phase.GIVEN, id=o.observed.id) for key, o in outcomes.items() if isinstance(o, Ready)}
+    entries = {key: Entry(RecordState.GIVEN, id=o.observed.id) for key, o in outcomes.items() if isinstance(o, Ready)}
     report = PassReport(result, Journal(OWNER, entries), outcomes)
     without = build_status(obj(), report, NOW)
     assert (without.status["ready"], without.status["network"]["id"]) == (False, "n")

@@ -10,20 +10,20 @@ import yaml
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.engine.graph import Naming, Node
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State, Want
-from freehold.providers.ibm.powervs.desired import wanted
+from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.existing import ById, lookups
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import GraphMode, RefusedSpec, UndecidedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
-FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
+FACTS = PowerVSFacts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
 LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
 IGNITION: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
 OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
@@ -33,10 +33,10 @@ def plan(
     more: dict[str, Any] | None = None,
     *,
     journal: Journal | None = None,
-    facts: Facts = FACTS,
+    facts: PowerVSFacts = FACTS,
     gates: FeatureGates = IGNITION,
 ) -> WantedGraph:
-    result = wanted("c1", CREATE, powervs_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
+    result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
     assert isinstance(result, WantedGraph), result
     return result
 
@@ -46,7 +46,7 @@ def node(wish: WantedGraph, key: str) -> Node:
 
 
 def remembered(*keys: str) -> Journal:
-    return Journal(OWNER, {NodeKey.parse(key): Entry(Phase.OWNED, id=f"id-of-{key}") for key in keys})
+    return Journal(OWNER, {NodeKey.parse(key): Entry(RecordState.OWNED, id=f"id-of-{key}") for key in keys})
 
 
 def seen(**attributes: Any) -> Observed:
@@ -245,7 +245,7 @@ GATEWAYS = {
 
 @pytest.mark.parametrize(("region", "gateway", "expected"), GATEWAYS.values(), ids=GATEWAYS.keys())
 def test_routing_of_the_gateway(region: str, gateway: dict[str, Any], expected: bool) -> None:
-    facts = Facts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
+    facts = PowerVSFacts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
     wish = plan({"transitGateway": gateway}, facts=facts)
     assert node(wish, "transit-gateway/main").request(KNOWN)["global"] is expected
 
@@ -276,8 +276,8 @@ def test_object_storage_is_not_acted_on_without_its_feature_gate() -> None:
     assert plan(gates=DEFAULT_GATES).notes == ()
 
 
-@pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.RECORDED, Phase.OWNED, Phase.REUSED])
-def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", [RecordState.INTENDED, RecordState.RECORDED, RecordState.OWNED, RecordState.REUSED])
+def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: RecordState) -> None:
     """After an upgrade the gate is off, and what an earlier version created must not become surplus."""
     journal = Journal(OWNER, {COS: Entry(phase, id="cos-id")})
     wish = plan({"cosInstance": {}}, journal=journal, gates=DEFAULT_GATES)
@@ -287,8 +287,8 @@ def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: P
 
 def test_a_taken_back_annotation_keeps_object_storage_that_was_begun() -> None:
     """The gate is off, too: neither makes surplus of what is there."""
-    journal = Journal(OWNER, {COS: Entry(Phase.OWNED, id="cos-id")})
-    result = wanted("c1", {}, powervs_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
+    journal = Journal(OWNER, {COS: Entry(RecordState.OWNED, id="cos-id")})
+    result = build_desired("c1", {}, powervs_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
     assert isinstance(result, WantedGraph)
     assert COS in result.graph.nodes
 
@@ -328,7 +328,7 @@ def test_an_unnamed_subnet_keeps_its_index() -> None:
 def test_a_zone_that_is_down_keeps_its_subnet() -> None:
     """Omitted subnets follow the zones that the cloud lists, but an existing one stays wanted."""
     journal = remembered("vpc-subnet/us-south-3")
-    facts = Facts(FACTS.resource_group, FACTS.zone, Answer(ZONES[:2]))
+    facts = PowerVSFacts(FACTS.resource_group, FACTS.zone, Answer(ZONES[:2]))
     assert [zone for _, zone in subnets(plan(journal=journal, facts=facts))] == list(ZONES)
 
 
@@ -370,7 +370,7 @@ def test_removing_the_first_unnamed_load_balancer_leaves_the_second() -> None:
 
 def test_the_api_server_rule_is_a_part_of_the_vpc() -> None:
     """Clients reach the API server through the default security group."""
-    facts = Facts(FACTS.resource_group, FACTS.zone, FACTS.vpc_zones, api_port=8443)
+    facts = PowerVSFacts(FACTS.resource_group, FACTS.zone, FACTS.vpc_zones, api_port=8443)
     (part,) = node(plan(facts=facts), "vpc/main").parts(KNOWN)
     assert part.kind == "rule"
     assert part.request == {
@@ -469,8 +469,8 @@ def test_user_tags_are_in_the_graph() -> None:
 
 def test_nothing_is_decided_without_the_facts() -> None:
     """Unknown is not absent: nothing is created until zone, region and group have been read."""
-    facts = Facts(Answer("rg-id"), NoAnswer(Reason.DENIED, "the API key is not valid", 300.0), Answer(ZONES))
-    result = wanted("c1", CREATE, powervs_spec({"spec": LEAST}), facts)
+    facts = PowerVSFacts(Answer("rg-id"), NoAnswer(Reason.DENIED, "the API key is not valid", 300.0), Answer(ZONES))
+    result = build_desired("c1", CREATE, powervs_spec({"spec": LEAST}), facts)
     assert isinstance(result, UndecidedSpec)
     assert (result.missing["spec.zone"].message, result.after) == ("the API key is not valid", 300.0)
 
@@ -484,7 +484,7 @@ OFF = {"powervs.cluster.x-k8s.io/create-infra": "false"}
 @pytest.mark.parametrize("annotations", [{}, OFF], ids=["absent", "false"])
 def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) -> None:
     """docs/reference/requirements.md I5: workspace and network are given, nothing else is wanted."""
-    result = wanted("c1", annotations, powervs_spec({"spec": EXISTING}), Facts())
+    result = build_desired("c1", annotations, powervs_spec({"spec": EXISTING}), PowerVSFacts())
     assert isinstance(result, WantedGraph)
     assert result.mode is GraphMode.EXISTING
     assert {str(key): n.given and n.given(KNOWN) for key, n in result.graph.nodes.items()} == {
@@ -498,18 +498,18 @@ def test_existing_resources_are_searched_by_name() -> None:
     spec = powervs_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}, "zone": "dal10"}})
     workspace = NodeKey("workspace", "main")
     network = NodeKey("dhcp-server", "main")
-    (want,) = lookups(spec, Facts())
+    (want,) = lookups(spec, PowerVSFacts())
     assert isinstance(want, Want)
     assert (want.key, want.name, want.request["zone"]) == (workspace, "ws", "dal10")
-    assert isinstance(wanted("c1", {}, spec, Facts()), UndecidedSpec)
+    assert isinstance(build_desired("c1", {}, spec, PowerVSFacts()), UndecidedSpec)
     found = {workspace: Answer(Observed("guid", "ws", State.READY, attributes={"zone": "dal12"}))}
-    (want,) = lookups(spec, Facts(existing=found))
+    (want,) = lookups(spec, PowerVSFacts(existing=found))
     assert isinstance(want, Want)
     assert (want.key, want.request["workspace"], want.request["zone"]) == (network, "guid", "dal12")
     assert want.request["search"] == ["foo", "DHCPSERVERfoo_Private"]
-    both = Facts(existing={**found, network: Answer(Observed("guid/network/n", "foo", State.READY))})
+    both = PowerVSFacts(existing={**found, network: Answer(Observed("guid/network/n", "foo", State.READY))})
     assert lookups(spec, both) == ()
-    result = wanted("c1", {}, spec, both)
+    result = build_desired("c1", {}, spec, both)
     assert isinstance(result, WantedGraph)
     given = result.graph.nodes[network].given
     assert given is not None
@@ -520,15 +520,15 @@ def test_the_upstream_template_without_the_annotation() -> None:
     """It gives a workspace by id, a network by name, and no zone: the zone is that of the workspace."""
     spec = powervs_spec({"spec": {"serviceInstanceID": "guid", "network": {"name": "foo"}}})
     workspace = NodeKey("workspace", "main")
-    assert lookups(spec, Facts()) == (ById(workspace, "guid"),)
+    assert lookups(spec, PowerVSFacts()) == (ById(workspace, "guid"),)
     found = {workspace: Answer(Observed("guid", "ws", State.READY, attributes={"zone": "dal12"}))}
-    (want,) = lookups(spec, Facts(existing=found))
+    (want,) = lookups(spec, PowerVSFacts(existing=found))
     assert isinstance(want, Want)
     assert (want.request["workspace"], want.request["zone"]) == ("guid", "dal12")
-    gone = wanted("c1", {}, spec, Facts(existing={workspace: NotThere()}))
+    gone = build_desired("c1", {}, spec, PowerVSFacts(existing={workspace: NotThere()}))
     assert isinstance(gone, RefusedSpec)
     assert str(gone.problems[0]).startswith("spec.serviceInstanceID: there is no workspace 'guid'")
-    asked = wanted("c1", {}, spec, Facts())
+    asked = build_desired("c1", {}, spec, PowerVSFacts())
     assert isinstance(asked, UndecidedSpec)
     assert set(asked.missing) == {"spec.serviceInstanceID"}
 
@@ -536,7 +536,7 @@ def test_the_upstream_template_without_the_annotation() -> None:
 def test_a_missing_given_resource_is_reported() -> None:
     """Nothing may be created without the annotation, so somebody else must create it."""
     spec = powervs_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}}})
-    result = wanted("c1", {}, spec, Facts(existing={NodeKey("workspace", "main"): NotThere()}))
+    result = build_desired("c1", {}, spec, PowerVSFacts(existing={NodeKey("workspace", "main"): NotThere()}))
     assert isinstance(result, RefusedSpec)
     assert str(result.problems[0]).startswith("spec.serviceInstance.name: there is no workspace 'ws'")
 
@@ -544,7 +544,7 @@ def test_a_missing_given_resource_is_reported() -> None:
 def test_annotation_removed_from_a_live_cluster() -> None:
     """Nothing more is created: only recorded resources and their requirements stay wanted."""
     journal = remembered("workspace/main", "vpc/main", "vpc-subnet/us-south-1")
-    result = wanted("c1", {}, powervs_spec({"spec": LEAST}), FACTS, journal)
+    result = build_desired("c1", {}, powervs_spec({"spec": LEAST}), FACTS, journal)
     assert isinstance(result, WantedGraph)
     assert result.mode is GraphMode.FROZEN
     assert {str(key) for key in result.graph.nodes} == {"workspace/main", "vpc/main", "vpc-subnet/us-south-1"}
@@ -570,8 +570,8 @@ def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
         region = spec.vpc.region if spec.vpc else ""
         zones = tuple(f"{region}-{number}" for number in (1, 2, 3))
         power = {"us-south": "dal", "eu-de": "eu-de"}.get(region or "", "dal")
-        asked = Facts(Answer("rg-id"), Answer(PowerZone(power, edge_router=True)), Answer(zones))
-        result = wanted(metadata["name"], metadata.get("annotations") or {}, spec, asked)
+        asked = PowerVSFacts(Answer("rg-id"), Answer(PowerZone(power, edge_router=True)), Answer(zones))
+        result = build_desired(metadata["name"], metadata.get("annotations") or {}, spec, asked)
         assert isinstance(result, WantedGraph), result
 
 
@@ -589,7 +589,7 @@ def test_a_gateway_that_routes_globally_without_need_stays_so() -> None:
 @pytest.mark.parametrize(("region", "wide", "fits"), [("syd", False, False), ("syd", True, True), ("dal", False, True)])
 def test_a_gateway_of_others_must_route_globally_between_distant_regions(region: str, wide: bool, fits: bool) -> None:
     """It is never changed, so a person must enable it or name another one; otherwise no traffic would pass."""
-    facts = Facts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
+    facts = PowerVSFacts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
     gateway = node(plan({"transitGateway": {"id": "tg-id"}}, facts=facts), "transit-gateway/main")
     said = gateway.given_problem(Observed("tg-id", "theirs", State.READY, attributes={"global": wide}))
     assert ("theirs (tg-id) routes locally" in said) is not fits
@@ -597,7 +597,7 @@ def test_a_gateway_of_others_must_route_globally_between_distant_regions(region:
 
 def test_a_network_that_is_given_by_its_id_is_not_searched_by_name() -> None:
     spec = {"serviceInstance": {"id": "guid"}, "zone": "dal10", "network": {"id": "net", "name": "other"}}
-    assert lookups(powervs_spec({"spec": spec}), Facts()) == ()
+    assert lookups(powervs_spec({"spec": spec}), PowerVSFacts()) == ()
 
 
 def test_all_ports_are_written_as_none() -> None:

@@ -29,12 +29,12 @@ def config_map(name: str) -> Json:
 @pytest.mark.parametrize(
     ("code", "reason", "kind"),
     [
-        (400, "BadRequest", errors.Invalid), (401, "Unauthorized", errors.Unauthorized),
-        (403, "Forbidden", errors.Forbidden), (404, "NotFound", errors.NotFound),
+        (400, "BadRequest", errors.InvalidRequest), (401, "Unauthorized", errors.Unauthorized),
+        (403, "Forbidden", errors.Forbidden), (404, "NotFound", errors.ObjectNotFound),
         (409, "Conflict", errors.Conflict), (409, "AlreadyExists", errors.AlreadyExists),
-        (410, "Expired", errors.Expired), (415, "UnsupportedMediaType", errors.Invalid),
-        (422, "Invalid", errors.Invalid), (429, "TooManyRequests", errors.Throttled),
-        (500, "InternalError", errors.Unavailable), (504, "Timeout", errors.Unavailable),
+        (410, "Expired", errors.Expired), (415, "UnsupportedMediaType", errors.InvalidRequest),
+        (422, "Invalid", errors.InvalidRequest), (429, "TooManyRequests", errors.TooManyRequests),
+        (500, "InternalError", errors.ServerUnavailable), (504, "Timeout", errors.ServerUnavailable),
     ],
 )  # fmt: skip
 async def test_status_becomes_one_of_our_errors(
@@ -52,14 +52,14 @@ async def test_status_becomes_one_of_our_errors(
 async def test_status_is_read_whatever_its_content_type(content_type: str, scripted: Any, client: KubeClient) -> None:
     body = json.dumps({"kind": "Status", "message": "why", "reason": "NotFound", "code": 404})
     scripted.answers(web.Response(status=404, body=body.encode(), headers={"Content-Type": content_type}))
-    with pytest.raises(errors.NotFound, match="why"):
+    with pytest.raises(errors.ObjectNotFound, match="why"):
         await client.get(CONFIG_MAPS, A)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>Bad Gateway</html>", b"[]", b"\xff\xfe"], ids=repr)
 async def test_an_error_page_of_a_proxy(body: bytes, scripted: Any, client: KubeClient) -> None:
     scripted.answers(web.Response(status=502, body=body))
-    with pytest.raises(errors.Unavailable, match="HTTP 502"):
+    with pytest.raises(errors.ServerUnavailable, match="HTTP 502"):
         await client.create(CONFIG_MAPS, config_map("a"))
 
 
@@ -67,7 +67,7 @@ async def test_success_that_is_not_json_is_unavailable(scripted: Any, client: Ku
     """A captive portal answers 200; and what is nested too deep is none that Python reads."""
     for body in (b"<html>please log in</html>", b"[" * 100_000):
         scripted.answers(web.Response(body=body))
-        with pytest.raises(errors.Unavailable, match="not JSON"):
+        with pytest.raises(errors.ServerUnavailable, match="not JSON"):
             await client.get(CONFIG_MAPS, A)
 
 
@@ -127,25 +127,27 @@ async def test_a_write_is_not_retried_and_its_error_has_the_wait(
 ) -> None:
     """The caller's queue waits; a reconcile does not sleep."""
     scripted.answers(status(429, headers={"Retry-After": "7"}))
-    with pytest.raises(errors.Throttled) as caught:
+    with pytest.raises(errors.TooManyRequests) as caught:
         await client.create(CONFIG_MAPS, config_map("a"))
     assert caught.value.retry_after == 7 and scripted.naps == [] and len(scripted.requests) == 1
 
 
 async def test_read_gives_up_in_the_end_and_on_long_waits(scripted: Any, client: KubeClient, status: Any) -> None:
     scripted.answers(status(429))
-    with pytest.raises(errors.Throttled):
+    with pytest.raises(errors.TooManyRequests):
         await client.get(CONFIG_MAPS, A)
     assert len(scripted.requests) == 4
     scripted.answers(status(503, headers={"Retry-After": "3600"}))
-    with pytest.raises(errors.Unavailable):
+    with pytest.raises(errors.ServerUnavailable):
         await client.get(CONFIG_MAPS, A)
     assert len(scripted.requests) == 5
 
 
 async def test_the_error_of_an_unreachable_server_names_it() -> None:
     async with KubeClient(Connection("http://127.0.0.1:1")) as client:
-        with pytest.raises(errors.Unavailable, match=r"http://127\.0\.0\.1:1 cannot be reached: Connection refused$"):
+        with pytest.raises(
+            errors.ServerUnavailable, match=r"http://127\.0\.0\.1:1 cannot be reached: Connection refused$"
+        ):
             await client.get(CONFIG_MAPS, A)
 
 
@@ -156,7 +158,7 @@ async def test_server_that_never_answers_is_timed_out(scripted: Any) -> None:
 
     scripted.handler = silent
     async with KubeClient(Connection(scripted.url), timeout=0.2) as client:
-        with pytest.raises(errors.Unavailable, match="did not answer in time"):
+        with pytest.raises(errors.ServerUnavailable, match="did not answer in time"):
             await client.get(CONFIG_MAPS, A)
 
 
@@ -183,7 +185,7 @@ async def test_objects_are_created_and_deleted_on_a_real_server(embedded: KubeCl
     replaced = await embedded.replace(CONFIG_MAPS, latest | {"data": {"x": "3"}})
     assert replaced["data"] == {"x": "3"}
     await embedded.delete(CONFIG_MAPS, A)
-    with pytest.raises(errors.NotFound):
+    with pytest.raises(errors.ObjectNotFound):
         await embedded.get(CONFIG_MAPS, A)
     assert (await embedded.get(NAMESPACES, Key("", "default")))["kind"] == "Namespace"
 
@@ -238,7 +240,7 @@ async def test_a_redirect_is_an_error_and_not_followed(
 async def test_a_success_that_is_not_an_object_is_unavailable(body: str, scripted: Any, client: KubeClient) -> None:
     """The answer is not from an API server; whether a write took effect is unknown."""
     scripted.answers(web.Response(text=body, content_type="application/json"))
-    with pytest.raises(errors.Unavailable, match="not a JSON object"):
+    with pytest.raises(errors.ServerUnavailable, match="not a JSON object"):
         await client.patch(CONFIG_MAPS, A, {})
 
 

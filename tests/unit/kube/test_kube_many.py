@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import KubeError, NotFound, Unavailable
+from freehold.kube.errors import KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import BATCH_BYTES, BATCH_REQUESTS, Request
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key
 
@@ -98,7 +98,7 @@ async def test_a_server_without_batches_gets_the_requests_one_by_one(scripted: A
 async def test_a_server_that_fails_ends_the_row(scripted: Any, client: KubeClient, status: Any) -> None:
     """Ten thousand requests to a server that is gone would say the same ten thousand times."""
     scripted.answers(status(404), status(500))
-    with pytest.raises(Unavailable):
+    with pytest.raises(ServerUnavailable):
         await client.send_many([Request("PATCH", f"{MAPS}/{n}", {}, {}) for n in range(9)])
     assert len(scripted.requests) == 2
 
@@ -108,4 +108,4 @@ async def test_what_is_no_batch_is_refused(body: Json, embedded: KubeClient) -> 
     with pytest.raises(KubeError, match="requests is not a list of objects"):
         await embedded.request("POST", "/freehold/batch", body=body)
     (nothing,) = await embedded.send_many([Request("DELETE", f"{MAPS}/a")])
-    assert isinstance(nothing, NotFound)
+    assert isinstance(nothing, ObjectNotFound)

@@ -132,7 +132,7 @@ async def test_the_certificate_of_a_plugin_is_sent(server: TlsServer) -> None:
 @pytest.mark.parametrize("trusting", [False, True], ids=["no CA", "name does not match"])
 async def test_a_server_with_an_unverified_certificate_is_refused(trusting: bool, server: TlsServer) -> None:
     settings = TlsSettings(ca_data=server.authority.pem if trusting else None)
-    with pytest.raises(errors.Unavailable, match=r"cannot be reached.*certificate"):
+    with pytest.raises(errors.ServerUnavailable, match=r"cannot be reached.*certificate"):
         await ask(Connection(server.url, tls=settings))
 
 

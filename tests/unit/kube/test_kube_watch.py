@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import Throttled, Unavailable
+from freehold.kube.errors import ServerUnavailable, TooManyRequests
 from freehold.kube.resources import CONFIG_MAPS, Json, Key
 from freehold.kube.watch import ObjectChange, Origin, Reflector, Synced, WatchState, _read_lines
 
@@ -319,10 +319,10 @@ async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
 async def test_a_server_that_is_down_is_called_less_and_less_often(client: KubeClient) -> None:
     """The interval grows to half a minute; a wait that the server asks for is respected."""
     reflector = Reflector(client, CONFIG_MAPS)
-    waits = [reflector._choose_delay(Unavailable("no connection")) for _ in range(12)]
+    waits = [reflector._choose_delay(ServerUnavailable("no connection")) for _ in range(12)]
     assert waits[0] < 1.0
     assert 20.0 < waits[-1] < 40.0
-    assert reflector._choose_delay(Throttled("slow down", retry_after=90.0)) == 90.0
+    assert reflector._choose_delay(TooManyRequests("slow down", retry_after=90.0)) == 90.0
 
 
 async def test_events_in_several_chunks_are_joined() -> None:

@@ -15,7 +15,7 @@ async def test_a20_a_tag_of_ibm_cloud_is_found_by_all_of_it() -> None:
     """A search for no tag at all answers with the whole account."""
     both = Both()
     (crn,) = both.on_ibm(1)
-    (place,) = await both.at(TagScope(IBM, NAMESPACE), "metadata")
+    (place,) = await both.find_endpoints(TagScope(IBM, NAMESPACE), "metadata")
     assert [each.id for each in await place.find(Query("fleet", ("a",)))] == [crn]
     both.sent()
     with pytest.raises(ValueError, match="any value"):

@@ -7,7 +7,7 @@ import pytest
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
 from freehold.providers.ibm.tag_dialect import IBM
 from freehold.tags.policy.approval import ApprovalNeeded, Approved, Approver, NotNeeded, approval, is_risky
-from freehold.tags.policy.batches import Batch, Verb, batches
+from freehold.tags.policy.batches import Batch, TagVerb, batches
 from freehold.tags.policy.failures import (
     Failed,
     ReadFirst,
@@ -33,9 +33,9 @@ def fleet(size: int, *, kind: str = "ec2:volume", wanted: Claim | None = None, *
 
 @pytest.mark.parametrize(
     ("kind", "verb", "calls"),
-    [("ec2:volume", Verb.CREATE_TAGS, 5), ("secretsmanager:secret", Verb.TAG_RESOURCES, 50)],
+    [("ec2:volume", TagVerb.CREATE_TAGS, 5), ("secretsmanager:secret", TagVerb.TAG_RESOURCES, 50)],
 )
-def test_a_thousand_equal_deltas_share_calls(kind: str, verb: Verb, calls: int) -> None:
+def test_a_thousand_equal_deltas_share_calls(kind: str, verb: TagVerb, calls: int) -> None:
     found = batches(fleet(1000, kind=kind))
     assert [batch.verb for batch in found] == [verb] * calls
     assert len({target for batch in found for target in batch.targets}) == 1000
@@ -84,12 +84,12 @@ def test_a25_additions_to_a_resource_go_in_one_call() -> None:
 def test_every_removal_goes_before_the_first_addition() -> None:
     """Additions may need the room."""
     plans = fleet(30, kind="sqs:queue", wanted=claim(delete("old"), TWO), old="x")
-    assert [batch.verb for batch in batches(plans)] == [Verb.UNTAG_RESOURCES] * 2 + [Verb.TAG_RESOURCES] * 2
+    assert [batch.verb for batch in batches(plans)] == [TagVerb.UNTAG_RESOURCES] * 2 + [TagVerb.TAG_RESOURCES] * 2
 
 
 def test_ec2_removes_a_tag_only_with_the_value_that_was_read() -> None:
     [batch] = batches(fleet(3, wanted=claim(delete("old")), old="x"))
-    assert (batch.verb, batch.tags) == (Verb.DELETE_TAGS, (("old", "x"),))
+    assert (batch.verb, batch.tags) == (TagVerb.DELETE_TAGS, (("old", "x"),))
 
 
 def test_untag_names_at_most_50_keys() -> None:
@@ -98,16 +98,16 @@ def test_untag_names_at_most_50_keys() -> None:
     assert (len(first.tags), len(second.tags)) == (50, 1)
 
 
-@pytest.mark.parametrize("verb", list(Verb))
-def test_a_batch_without_tags_cannot_be_made(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", list(TagVerb))
+def test_a_batch_without_tags_cannot_be_made(verb: TagVerb) -> None:
     """DeleteTags without tags removes every tag."""
     with pytest.raises(ValueError, match="without tags"):
         Batch(verb, "1", "eu-west-1", ("a",), ())
 
 
-@pytest.mark.parametrize("verb", list(Verb))
+@pytest.mark.parametrize("verb", list(TagVerb))
 @pytest.mark.parametrize("size", [0, 201])
-def test_a_batch_has_the_size_that_its_call_takes(verb: Verb, size: int) -> None:
+def test_a_batch_has_the_size_that_its_call_takes(verb: TagVerb, size: int) -> None:
     with pytest.raises(ValueError, match="resources: it takes 1 to"):
         Batch(verb, "1", "eu-west-1", tuple(map(str, range(size))), (("k", "v"),))
 
@@ -115,7 +115,7 @@ def test_a_batch_has_the_size_that_its_call_takes(verb: Verb, size: int) -> None
 class TestIbm:
     """A10: attach with update=true only where every value that was read is ours; replace never."""
 
-    def calls(self, *names: str, ours: bool) -> list[tuple[Verb, tuple[tuple[str, str | None], ...]]]:
+    def calls(self, *names: str, ours: bool) -> list[tuple[TagVerb, tuple[tuple[str, str | None], ...]]]:
         record = wrote(env="prod") if ours else {}
         done = plan(subnet(*names), claim(update(env="test"), cloud=IBM), record=record)
         return [(batch.verb, batch.tags) for batch in batches([done])]
@@ -128,22 +128,22 @@ class TestIbm:
         assert (batch.targets, batch.region) == (("crn:dal10", "crn:us-south"), "")
 
     def test_a10_a_new_key_is_attached(self) -> None:
-        assert self.calls(ours=False) == [(Verb.ATTACH, (("env", "test"),))]
+        assert self.calls(ours=False) == [(TagVerb.ATTACH, (("env", "test"),))]
 
     def test_a10_a_value_of_ours_is_replaced_in_one_step(self) -> None:
-        assert self.calls("env:prod", ours=True) == [(Verb.ATTACH_UPDATE, (("env", "test"),))]
+        assert self.calls("env:prod", ours=True) == [(TagVerb.ATTACH_UPDATE, (("env", "test"),))]
 
     @pytest.mark.parametrize("names", [("env:dev",), ("env:dev", "env:test")], ids=["instead", "beside ours"])
     @pytest.mark.parametrize("ours", [True, False], ids=["key of ours", "foreign key"])
     def test_a10_a_foreign_value_is_detached_by_its_name(self, names: tuple[str, ...], ours: bool) -> None:
         assert self.calls(*names, ours=ours) == [
-            (Verb.DETACH, (("env", "dev"),)),
-            (Verb.ATTACH, (("env", "test"),)),
+            (TagVerb.DETACH, (("env", "dev"),)),
+            (TagVerb.ATTACH, (("env", "test"),)),
         ]
 
     def test_a_label_is_detached_because_update_replaces_only_key_colon_value(self) -> None:
         done = plan(subnet("env"), claim(update(env="test"), cloud=IBM), record=wrote(env=""))
-        assert [batch.verb for batch in batches([done])] == [Verb.DETACH, Verb.ATTACH]
+        assert [batch.verb for batch in batches([done])] == [TagVerb.DETACH, TagVerb.ATTACH]
 
     def test_a_hundred_resources_share_a_call(self) -> None:
         plans = [plan(subnet(crn=f"{CRN}{number}"), claim(TWO, cloud=IBM)) for number in range(1000)]
@@ -152,7 +152,7 @@ class TestIbm:
 
 # --- failures --------------------------------------------------------------------------------------
 
-BATCH = Batch(Verb.CREATE_TAGS, "1", "eu-west-1", tuple(f"r{number:03}" for number in range(200)), (("k", "v"),))
+BATCH = Batch(TagVerb.CREATE_TAGS, "1", "eu-west-1", tuple(f"r{number:03}" for number in range(200)), (("k", "v"),))
 
 
 @pytest.mark.parametrize(
@@ -219,16 +219,16 @@ ASKED = Approver("CloudMetadata", "team", "fleet")
 @pytest.mark.parametrize(
     ("verb", "value", "tags", "shown"),
     [
-        pytest.param(Verb.CREATE_TAGS, "prod", {"env": "prod", "x": "1"}, True, id="written"),
-        pytest.param(Verb.CREATE_TAGS, "prod", {"env": "test"}, False, id="another value"),
-        pytest.param(Verb.TAG_RESOURCES, "prod", {}, False, id="not there yet, or deleted"),
-        pytest.param(Verb.TAG_RESOURCES, "", {"env": ""}, True, id="an empty value is one"),
-        pytest.param(Verb.UNTAG_RESOURCES, None, {"x": "1"}, True, id="removed"),
-        pytest.param(Verb.DELETE_TAGS, "test", {"env": "prod"}, False, id="set anew by somebody: EC2 leaves it"),
+        pytest.param(TagVerb.CREATE_TAGS, "prod", {"env": "prod", "x": "1"}, True, id="written"),
+        pytest.param(TagVerb.CREATE_TAGS, "prod", {"env": "test"}, False, id="another value"),
+        pytest.param(TagVerb.TAG_RESOURCES, "prod", {}, False, id="not there yet, or deleted"),
+        pytest.param(TagVerb.TAG_RESOURCES, "", {"env": ""}, True, id="an empty value is one"),
+        pytest.param(TagVerb.UNTAG_RESOURCES, None, {"x": "1"}, True, id="removed"),
+        pytest.param(TagVerb.DELETE_TAGS, "test", {"env": "prod"}, False, id="set anew by somebody: EC2 leaves it"),
     ],
 )
 def test_effect_of_a_lost_call_is_read_from_the_resource(
-    verb: Verb, value: str | None, tags: dict[str, str], shown: bool
+    verb: TagVerb, value: str | None, tags: dict[str, str], shown: bool
 ) -> None:
     batch = Batch(verb, "111122223333", "eu-west-1", ("arn:1",), (("env", value),))
     assert took_effect(batch, volume(tags)) is shown
@@ -237,14 +237,14 @@ def test_effect_of_a_lost_call_is_read_from_the_resource(
 @pytest.mark.parametrize(
     ("verb", "names", "shown"),
     [
-        pytest.param(Verb.ATTACH, ["env:test", "env:prod"], True, id="attached beside another value"),
-        pytest.param(Verb.ATTACH_UPDATE, ["env:test", "env:prod"], False, id="the other value is not replaced"),
-        pytest.param(Verb.ATTACH_UPDATE, ["Env:Prod"], True, id="case is no difference"),
-        pytest.param(Verb.DETACH, ["env:test"], True, id="detached beside another value"),
-        pytest.param(Verb.DETACH, ["env:prod"], False, id="still there"),
+        pytest.param(TagVerb.ATTACH, ["env:test", "env:prod"], True, id="attached beside another value"),
+        pytest.param(TagVerb.ATTACH_UPDATE, ["env:test", "env:prod"], False, id="the other value is not replaced"),
+        pytest.param(TagVerb.ATTACH_UPDATE, ["Env:Prod"], True, id="case is no difference"),
+        pytest.param(TagVerb.DETACH, ["env:test"], True, id="detached beside another value"),
+        pytest.param(TagVerb.DETACH, ["env:prod"], False, id="still there"),
     ],
 )
-def test_effect_of_a_lost_call_on_ibm_cloud(verb: Verb, names: list[str], shown: bool) -> None:
+def test_effect_of_a_lost_call_on_ibm_cloud(verb: TagVerb, names: list[str], shown: bool) -> None:
     batch = Batch(verb, "a", "", (CRN,), (("env", "Prod"),))
     assert took_effect(batch, subnet(*names)) is shown
 

@@ -10,17 +10,17 @@ import pytest
 from freehold.engine.errors import CloudError, NotFound, Unavailable
 from freehold.engine.keys import KeyRing
 from freehold.providers.aws.tags.dialect import AWS
-from freehold.tags.policy.classifiers import Classifiers, Condition
+from freehold.tags.policy.classifiers import Classifiers, TagCondition
 from freehold.tags.policy.cluster_keys import cluster_keys
-from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.key_decision import LeaveReason
 from freehold.tags.policy.ledger_identity import annotation, writer_of
 from freehold.tags.policy.plan_resources import Common, plan_fleet
 from freehold.tags.policy.protected import IgnoreList
-from freehold.tags.policy.references import Provider
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.references import ProviderObject
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagRequest, TagScope
 from freehold.tags.tag_endpoint import TagEndpoint
-from freehold.tags.tag_pass import Written, _confirmed
+from freehold.tags.tag_pass import Written, _confirm_vanished
 from harness.tagged_fleet import claim, reasons, update, volume, written
 
 RING = KeyRing.single(b"r" * 32)
@@ -29,10 +29,10 @@ RING = KeyRing.single(b"r" * 32)
 # -- the writer -------------------------------------------------------------------------------------------------
 
 
-def _provider(kind: str = "AWSMetadata", namespace: str = "team", name: str = "tags", text: str = "") -> Provider:
+def _provider(kind: str = "AWSMetadata", namespace: str = "team", name: str = "tags", text: str = "") -> ProviderObject:
     annotations = {"freehold.dev/tags-writer": text} if text else {}
     metadata = {"namespace": namespace, "name": name, "uid": f"uid-{namespace}", "annotations": annotations}
-    return Provider(kind, {"metadata": metadata})
+    return ProviderObject(kind, {"metadata": metadata})
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_a_signed_writer_says_nothing_on_another_object(other: dict[str, str]) -
 class Shown:
     """A place that reads these resources."""
 
-    def __init__(self, found: Mapping[str, Resource | CloudError]) -> None:
+    def __init__(self, found: Mapping[str, TaggedResource | CloudError]) -> None:
         self.found = found
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]:
         return {ident: self.found[ident] for ident in ids}
 
 
@@ -62,7 +62,7 @@ async def test_gone_is_only_what_the_resource_itself_does_not_show() -> None:
     """Of what is not known the record forgets nothing: it would stay for ever."""
     found = {"none": NotFound("no"), "bare": volume({}), "unknown": Unavailable("no"), "there": volume({"a": "1"})}
     place = cast("TagEndpoint", Shown(cast("Any", found)))
-    done = await _confirmed(Written(vanished=set(found), unsure={"before"}), place)
+    done = await _confirm_vanished(Written(vanished=set(found), unsure={"before"}), place)
     assert (done.vanished, done.unsure) == ({"none", "bare"}, {"unknown", "there", "before"})
 
 
@@ -72,7 +72,7 @@ async def test_gone_is_only_what_the_resource_itself_does_not_show() -> None:
 def _demand(value: str, name: str, created: float, role: str) -> TagRequest:
     wants = claim(update(env=value), name=name, created=created)
     place = TagScope(AWS, name, ("eu-west-1",), role=role)
-    classifiers = Classifiers(frozenset({Condition("fleet", "a")}))
+    classifiers = Classifiers(frozenset({TagCondition("fleet", "a")}))
     return TagRequest(wants.claimant, wants, classifiers, place, 600.0, {"env": value})
 
 
@@ -88,4 +88,4 @@ def test_two_roles_of_one_account_meet_on_its_resources(account: str, meets: boo
     resource = volume({"fleet": "a"})
     done = plan_fleet([resource], acting, rivals, lambda ident: {}, common).plans[resource.id]
     assert written(done) == ({} if meets else {"env": "mine"})
-    assert ([reason for _, reason in reasons(done)] == [Reason.CONFLICT]) is meets
+    assert ([reason for _, reason in reasons(done)] == [LeaveReason.CONFLICT]) is meets

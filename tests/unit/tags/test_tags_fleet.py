@@ -4,15 +4,15 @@ import pytest
 
 from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.ibm.tag_dialect import IBM
-from freehold.tags.policy.classifiers import Classifiers, Condition, Query, Selection, queries, released, select
-from freehold.tags.policy.key_decision import Reason, Rules
+from freehold.tags.policy.classifiers import Classifiers, Query, Selection, TagCondition, find_released, queries, select
+from freehold.tags.policy.key_decision import LeaveReason, Rules
 from freehold.tags.policy.ledger import ForeignValuePolicy, Record
 from freehold.tags.policy.limits import LimitPolicy, limit_of
-from freehold.tags.policy.operations import Opcode, Operation, operation
-from freehold.tags.policy.plan import Delta, Verdict
+from freehold.tags.policy.operations import Opcode, ParsedOperation, operation
+from freehold.tags.policy.plan import Delta, PlanVerdict
 from freehold.tags.policy.precedence import Claim
-from freehold.tags.policy.protected import Access, IgnoreList, access
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.sync_period import ShortPeriod, UnparsableDuration, parse_sync_period, with_jitter
 from harness.tagged_fleet import (
     VOLUME,
@@ -41,13 +41,13 @@ FIVE = update(e="1", d="1", c="1", b="1", a="1")
 
 def test_a8_strict_is_the_default() -> None:
     done = plan(volume(FOREIGN_47), claim(FIVE))
-    assert reasons(done) == [("", Reason.LIMIT_EXCEEDED)]
+    assert reasons(done) == [("", LeaveReason.LIMIT_EXCEEDED)]
 
 
 def test_a9_partial_keeps_what_is_there_then_sorts_then_trims() -> None:
     done = plan(volume(FOREIGN_47), claim(FIVE, limit=LimitPolicy.PARTIAL))
     assert written(done) == {"a": "1", "b": "1", "c": "1"}
-    assert reasons(done) == [("d", Reason.TRIMMED), ("e", Reason.TRIMMED)]
+    assert reasons(done) == [("d", LeaveReason.TRIMMED), ("e", LeaveReason.TRIMMED)]
 
 
 def test_a9_sorts_by_code_point() -> None:
@@ -62,7 +62,7 @@ def test_a9_what_is_ours_makes_room_for_a_new_key_that_sorts_first(value: str) -
     full = plain([f"z{number}" for number in range(49)]) | {"m": "1"}
     wanted = claim(update(a="1", m=value), limit=LimitPolicy.PARTIAL)
     done = plan(volume(full), wanted, record=wrote(m="1"))
-    assert (written(done), removed(done), reasons(done)) == ({"a": "1"}, {"m": {"1"}}, [("m", Reason.TRIMMED)])
+    assert (written(done), removed(done), reasons(done)) == ({"a": "1"}, {"m": {"1"}}, [("m", LeaveReason.TRIMMED)])
     assert done.record_after == wrote(a="1")
 
 
@@ -78,13 +78,13 @@ def test_a25_a_strict_list_that_does_not_fit_keeps_what_it_holds() -> None:
     held = wrote(a="1", b="1", c="old")
     done = plan(volume(FOREIGN_47 | {"a": "theirs", "c": "old"}), claim(FIVE), record=held)
     assert (written(done), removed(done)) == ({"a": "1", "b": "1"}, {})
-    assert (reasons(done), done.record_after) == ([("", Reason.LIMIT_EXCEEDED)], held)
+    assert (reasons(done), done.record_after) == ([("", LeaveReason.LIMIT_EXCEEDED)], held)
 
 
 def test_a25_strict_is_all_or_nothing_before_any_write() -> None:
     """A change of a value needs no room, and is held back all the same: the list is applied whole or not at all."""
     done = plan(volume(FOREIGN_47 | {"a": "old"}), claim(FIVE), record=wrote(a="old"))
-    assert (done.verdict, done.record_after) == (Verdict.NOTHING_TO_DO, wrote(a="old"))
+    assert (done.verdict, done.record_after) == (PlanVerdict.NOTHING_TO_DO, wrote(a="old"))
     assert VOLUME in done.notes[0].message
 
 
@@ -114,7 +114,7 @@ def test_an_older_object_gets_the_room_first() -> None:
     ],
     ids=["A26 default", "A26 S3 object", "A26 S3 bucket", "A26 IBM"],
 )
-def test_limit_is_that_of_the_kind(resource: Resource, limit: int) -> None:
+def test_limit_is_that_of_the_kind(resource: TaggedResource, limit: int) -> None:
     assert limit_of(resource) == limit
 
 
@@ -127,7 +127,7 @@ def test_a26_tags_of_aws_itself_do_not_count() -> None:
 
 
 def any_of(*conditions: tuple[str, str], **narrowed: frozenset[str]) -> Classifiers:
-    return Classifiers(frozenset(Condition(*each) for each in conditions), **narrowed)
+    return Classifiers(frozenset(TagCondition(*each) for each in conditions), **narrowed)
 
 
 def test_a19_or_is_a_query_for_each_key_and_equal_classifiers_share_it() -> None:
@@ -157,8 +157,8 @@ def test_a19_either_classifier_selects() -> None:
     ],
 )
 def test_with_two_conditions_all_must_match_and_either_excludes(tags: dict[str, str], selection: Selection) -> None:
-    first, second = (frozenset(Condition(key, "1") for key in keys) for keys in ("bc", "xy"))
-    assert select(Classifiers(frozenset({Condition("a", "1")}), first, second), volume(tags)) is selection
+    first, second = (frozenset(TagCondition(key, "1") for key in keys) for keys in ("bc", "xy"))
+    assert select(Classifiers(frozenset({TagCondition("a", "1")}), first, second), volume(tags)) is selection
 
 
 def test_a20_empty_classifiers_cannot_be_made() -> None:
@@ -191,20 +191,20 @@ def test_a21_case_is_no_difference_on_ibm_cloud() -> None:
 
 
 @pytest.mark.parametrize("wanted", [update(env="other"), delete("env"), add(env="other")])
-def test_a22_classifiers_of_every_object_are_read_only(wanted: Operation) -> None:
+def test_a22_classifiers_of_every_object_are_read_only(wanted: ParsedOperation) -> None:
     done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys={"env": "CloudMetadata a/b"}))
-    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("env", Reason.CLASSIFIER)])
+    assert (done.verdict, reasons(done)) == (PlanVerdict.NOTHING_TO_DO, [("env", LeaveReason.CLASSIFIER)])
 
 
 @pytest.mark.parametrize(
     ("narrowed", "selection"),
     [
-        ({"all_of": frozenset({Condition("team", "b")})}, Selection.NOT_ALL_MATCH),
-        ({"none_of": frozenset({Condition("team", "a")})}, Selection.EXCLUDED),
+        ({"all_of": frozenset({TagCondition("team", "b")})}, Selection.NOT_ALL_MATCH),
+        ({"none_of": frozenset({TagCondition("team", "a")})}, Selection.EXCLUDED),
         ({"kinds": frozenset({"s3:bucket"})}, Selection.OTHER_KIND),
         ({"regions": frozenset({"us-east-1"})}, Selection.OTHER_REGION),
         ({"accounts": frozenset({"444455556666"})}, Selection.OTHER_ACCOUNT),
-        ({"all_of": frozenset({Condition("team", "a")}), "kinds": frozenset({"ec2:volume"})}, Selection.SELECTED),
+        ({"all_of": frozenset({TagCondition("team", "a")}), "kinds": frozenset({"ec2:volume"})}, Selection.SELECTED),
     ],
 )
 def test_what_was_found_is_narrowed(narrowed: dict[str, frozenset[str]], selection: Selection) -> None:
@@ -221,7 +221,7 @@ def test_a_stack_set_is_selected_only_when_its_kind_is_named() -> None:
 
 def test_a23_a_resource_that_lost_its_classifier_is_released() -> None:
     found = [volume({"env": "test"}, arn="kept"), volume({"ours": "1"}, arn="lost"), volume({}, arn="never-ours")]
-    assert released(["kept", "lost", "not-read"], found, any_of(("env", "test"))) == ("lost",)
+    assert find_released(["kept", "lost", "not-read"], found, any_of(("env", "test"))) == ("lost",)
 
 
 # --- keys that nobody may touch ------------------------------------------------------------------
@@ -251,36 +251,36 @@ def test_a23_a_resource_that_lost_its_classifier_is_released() -> None:
 def test_protected_key_is_refused_in_every_operation(key: str, opcode: Opcode) -> None:
     """Whoever may tag could otherwise make a collector take a stranger's resource."""
     done = plan(volume({}), claim(operation(opcode, {key: "owned"})))
-    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [(key, Reason.PROTECTED)])
+    assert (done.verdict, reasons(done)) == (PlanVerdict.NOTHING_TO_DO, [(key, LeaveReason.PROTECTED)])
     there = plan(volume({key: "owned"}), claim(delete(key)))
-    assert there.verdict is Verdict.NOTHING_TO_DO
+    assert there.verdict is PlanVerdict.NOTHING_TO_DO
 
 
 def test_a_protected_key_that_a_forged_record_calls_ours_stays() -> None:
     done = plan(
         volume({"kubernetes.io/cluster/a": "owned"}), claim(), record=wrote(**{"kubernetes.io/cluster/a": "owned"})
     )
-    assert done.verdict is Verdict.NOTHING_TO_DO
+    assert done.verdict is PlanVerdict.NOTHING_TO_DO
 
 
 @pytest.mark.parametrize("key", ["env", "awsome", "my-kubernetes.io/x", "kubernetes.iox/y", "Name"])
 def test_other_keys_are_allowed(key: str) -> None:
-    assert access(AWS, key, IgnoreList()) is Access.ALLOWED
+    assert access(AWS, key, IgnoreList()) is KeyAccess.ALLOWED
 
 
 def test_ignore_list_has_keys_and_prefixes_and_no_case_on_ibm_cloud() -> None:
     ignored = IgnoreList(frozenset({"Cost"}), ("Map-",))
-    assert [access(AWS, key, ignored) for key in ("Cost", "Map-x")] == [Access.IGNORED] * 2
-    assert access(AWS, "cost", ignored) is Access.ALLOWED
-    assert [access(IBM, key, ignored) for key in ("cost", "map-x")] == [Access.IGNORED] * 2
+    assert [access(AWS, key, ignored) for key in ("Cost", "Map-x")] == [KeyAccess.IGNORED] * 2
+    assert access(AWS, "cost", ignored) is KeyAccess.ALLOWED
+    assert [access(IBM, key, ignored) for key in ("cost", "map-x")] == [KeyAccess.IGNORED] * 2
 
 
 @pytest.mark.parametrize(
     "resource", [volume({"freehold.dev/metadata": "ignore"}), subnet("freehold.dev.metadata:ignore")]
 )
-def test_an_exempt_resource_is_left_alone(resource: Resource) -> None:
+def test_an_exempt_resource_is_left_alone(resource: TaggedResource) -> None:
     done = plan(resource, claim(update(env="test"), cloud=resource.cloud), record=wrote(old="x"))
-    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("", Reason.EXEMPT)])
+    assert (done.verdict, reasons(done)) == (PlanVerdict.NOTHING_TO_DO, [("", LeaveReason.EXEMPT)])
     assert done.record_after == wrote(old="x")
 
 
@@ -292,7 +292,7 @@ def test_a18_the_older_object_wins_and_the_other_is_told_who() -> None:
     done = plan(volume({"k": "0"}), younger, older)
     assert (removed(done), written(done)) == ({"k": {"0"}}, {"m": "1"})
     [note] = done.notes
-    assert (note.claimant.name, note.reason) == ("AWSMetadata ns/second", Reason.CONFLICT)
+    assert (note.claimant.name, note.reason) == ("AWSMetadata ns/second", LeaveReason.CONFLICT)
     assert note.message.startswith("AWSMetadata ns/first is older and asks for something else of the tag 'k'")
 
 
@@ -312,7 +312,7 @@ def test_a18_objects_that_agree_on_a_removal_are_in_no_conflict() -> None:
     done = plan(volume({"k": "1"}), older, younger)
     assert (removed(done), done.notes) == ({"k": {"1"}}, ())
     alone = plan_resource(volume({"k": "1"}), [older, younger], {}, Rules(), acting="uid-second")
-    assert (removed(alone), [each.reason for each in alone.notes]) == ({}, [Reason.AWAITED])
+    assert (removed(alone), [each.reason for each in alone.notes]) == ({}, [LeaveReason.AWAITED])
 
 
 FULL = {f"theirs{number:02}": "" for number in range(49)}
@@ -321,17 +321,17 @@ FULL = {f"theirs{number:02}": "" for number in range(49)}
 @pytest.mark.parametrize(
     ("older", "there", "reason"),
     [
-        (claim(add(k="1")), {"k": "0"}, Reason.CONFLICT),
-        (claim(update(k="1"), foreign=ForeignValuePolicy.SKIP), {"k": "0"}, Reason.CONFLICT),
-        (claim(update(k="1", m="1")), FULL, Reason.CONFLICT),
-        (claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL), FULL, Reason.CONFLICT),
-        (claim(update(k="1")), {"k": "0"}, Reason.AWAITED),
-        (claim(update(k="1")), {}, Reason.AWAITED),
+        (claim(add(k="1")), {"k": "0"}, LeaveReason.CONFLICT),
+        (claim(update(k="1"), foreign=ForeignValuePolicy.SKIP), {"k": "0"}, LeaveReason.CONFLICT),
+        (claim(update(k="1", m="1")), FULL, LeaveReason.CONFLICT),
+        (claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL), FULL, LeaveReason.CONFLICT),
+        (claim(update(k="1")), {"k": "0"}, LeaveReason.AWAITED),
+        (claim(update(k="1")), {}, LeaveReason.AWAITED),
     ],
     ids=["add", "Skip", "no room", "trimmed", "a foreign value, not yet", "not yet"],
 )
 def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
-    older: Claim, there: dict[str, str], reason: Reason
+    older: Claim, there: dict[str, str], reason: LeaveReason
 ) -> None:
     """They agree, so the older one writes the key: where it does not, the younger one must not say that all is so."""
     younger = claim(update(k="1"), name="second", created=2.0)
@@ -347,35 +347,35 @@ def test_a18_what_an_older_object_does_not_write_is_not_so_for_the_younger_one(
 def test_a18_what_two_partial_lists_share_is_left_out_of_both_and_said() -> None:
     older = claim(update(a="1", k="1"), limit=LimitPolicy.PARTIAL)
     younger = claim(update(k="1"), name="second", created=2.0, limit=LimitPolicy.PARTIAL)
-    assert reasons(plan(volume(FULL), older, younger)) == [("k", Reason.TRIMMED), ("k", Reason.CONFLICT)]
+    assert reasons(plan(volume(FULL), older, younger)) == [("k", LeaveReason.TRIMMED), ("k", LeaveReason.CONFLICT)]
 
 
 def test_a18_what_the_younger_one_would_leave_too_is_said_as_if_it_were_alone() -> None:
     older = claim(add(k="1"))
     younger = claim(update(k="1"), name="second", created=2.0, foreign=ForeignValuePolicy.SKIP)
     done = plan_resource(volume({"k": "0"}), [older, younger], {}, Rules(), acting="uid-second")
-    assert [each.reason for each in done.notes] == [Reason.SKIPPED]
+    assert [each.reason for each in done.notes] == [LeaveReason.SKIPPED]
 
 
 def test_a18_a_key_goes_over_to_the_object_that_still_wants_it() -> None:
     done = plan(volume({"k": "1"}), claim(), claim(update(k="1"), name="second", created=2.0), record=wrote(k="1"))
-    assert (done.verdict, done.record_after) == (Verdict.NOTHING_TO_DO, wrote("second", k="1"))
+    assert (done.verdict, done.record_after) == (PlanVerdict.NOTHING_TO_DO, wrote("second", k="1"))
 
 
 def test_a24_what_an_object_wrote_stays_when_it_is_deleted_and_goes_when_it_says_remove() -> None:
     """A deleted object with ``deletionPolicy: Remove`` still has a claim, without wants."""
     there = volume({"env": "test"})
-    assert plan(there, record=wrote(env="test")).verdict is Verdict.NOTHING_TO_DO
+    assert plan(there, record=wrote(env="test")).verdict is PlanVerdict.NOTHING_TO_DO
     assert removed(plan(there, claim(), record=wrote(env="test"))) == {"env": {"test"}}
 
 
 @pytest.mark.parametrize("record", [{}, wrote(team="x")], ids=["foreign", "written by us before"])
 @pytest.mark.parametrize("wanted", [[update(team="y")], [delete("team")], []], ids=["update", "delete", "dropped"])
-def test_tags_that_a_cluster_asks_for_are_never_touched(record: Record, wanted: list[Operation]) -> None:
+def test_tags_that_a_cluster_asks_for_are_never_touched(record: Record, wanted: list[ParsedOperation]) -> None:
     rules = Rules(cluster_keys={"team": "IBMPowerVSCluster ns/a"})
     done = plan(volume({"team": "x"}), claim(*wanted), record=record, rules=rules)
-    assert done.verdict is Verdict.NOTHING_TO_DO
-    assert reasons(done) == ([("team", Reason.CONFLICT)] if wanted else [])
+    assert done.verdict is PlanVerdict.NOTHING_TO_DO
+    assert reasons(done) == ([("team", LeaveReason.CONFLICT)] if wanted else [])
 
 
 # --- the sync period -------------------------------------------------------------------------------

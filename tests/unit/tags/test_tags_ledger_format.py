@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.tags.policy.ledger import Entry, Proof, Record
+from freehold.tags.policy.ledger import LedgerEntry, Proof, Record
 from freehold.tags.policy.ledger_format import (
     LARGEST,
     SHARDS,
@@ -25,7 +25,7 @@ from freehold.tags.policy.ledger_format import (
 )
 from harness.tagged_fleet import VOLUME, wrote
 
-ENTRIES = st.builds(Entry, st.text(), st.frozensets(st.text(), max_size=2), st.sampled_from(Proof))
+ENTRIES = st.builds(LedgerEntry, st.text(), st.frozensets(st.text(), max_size=2), st.sampled_from(Proof))
 RECORDS = st.dictionaries(st.text(), st.dictionaries(st.text(), ENTRIES, max_size=3), max_size=4)
 CONFIG_MAP = 1_048_576
 """Bytes: https://kubernetes.io/docs/concepts/configuration/configmap/"""
@@ -89,7 +89,7 @@ def test_what_an_earlier_version_has_stored_is_read() -> None:
         "sets": [{}, {"k": ["uid-first", ["v"], "Confirmed"]}], "resources": {"a": 1, "b": 0},
     }  # fmt: skip
     shard = loads(_packed(json.dumps(stored)))
-    assert (shard.of("a"), shard.of("b"), shard.places) == (wrote(k="v"), {}, {"a": "here"})
+    assert (shard.find_record("a"), shard.find_record("b"), shard.places) == (wrote(k="v"), {}, {"a": "here"})
 
 
 def test_the_shard_of_a_resource_never_changes() -> None:

@@ -15,7 +15,7 @@ from freehold.tags.key_needs import tag_needs
 from freehold.tags.ledger_store import NAME, RECORD_UUID, LedgerKeyMissing, LedgerStore
 from freehold.tags.policy.ledger_format import SHARDS, Shard, dumps, shard_of
 from freehold.tags.policy.ledger_identity import Writer, annotation, writer_of
-from freehold.tags.policy.references import Provider
+from freehold.tags.policy.references import ProviderObject
 from harness.stored_objects import MemoryObjects
 from harness.tagged_fleet import wrote
 
@@ -34,7 +34,7 @@ class Place:
         await self.record.save(await self.record.load(ring, begun=False), {A: wrote(**tags)}, ring)
 
     async def of(self, resource: str = A, *, begun: bool = True, ring: KeyRing = RING) -> object:
-        return (await self.record.load(ring, begun=begun)).of(resource)
+        return (await self.record.load(ring, begun=begun)).find_record(resource)
 
     async def remove(self, name: str) -> None:
         await self.objects.delete(CONFIG_MAPS, Key(PLACE, name))
@@ -77,7 +77,7 @@ async def test_a12_what_somebody_else_wrote_is_not_believed(place: Place, field:
     stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
     stored["data"][field] = value or dumps(Shard(records={A: wrote(env="prod")}))
     known = await place.record.load(RING, begun=True)
-    assert (known.of(A), known.lost) == ({}, 1)
+    assert (known.find_record(A), known.lost) == ({}, 1)
     await place.put(env="since")
     assert (await place.record.load(RING, begun=True)).lost == 0
 
@@ -135,7 +135,7 @@ async def test_what_a_key_signed_that_was_accepted_as_lost_is_lost_too(place: Pl
     stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
     stored["data"]["signature"] = ""
     known = await place.record.load(after, begun=True)
-    assert (known.of(A), known.lost) == ({}, 1)
+    assert (known.find_record(A), known.lost) == ({}, 1)
     await place.record.save(known, {}, after)
     assert await tag_needs(place.objects, PLACE) == [KeyNeed(Key(PLACE, NAME), RECORD_UUID, frozenset({after.writing}))]
 
@@ -156,7 +156,7 @@ async def test_a12_a_record_that_went_whole_is_told_until_something_is_written(p
     await place.put(env="test")
     await place.remove(SHARD)
     known = await place.record.load(RING, begun=True)
-    assert (known.of(A), known.lost) == ({}, SHARDS)
+    assert (known.find_record(A), known.lost) == ({}, SHARDS)
     assert (await place.record.load(RING, begun=False)).lost == 0
     await place.record.save(known, {A: wrote(env="since")}, RING)
     assert (await place.record.load(RING, begun=True)).lost == 0
@@ -172,10 +172,12 @@ async def test_the_head_and_the_counts_of_an_earlier_version_are_passed_over(pla
 
 
 def test_an_annotation_with_the_count_of_an_earlier_version_is_read() -> None:
-    provider = Provider("AWSMetadata", {"metadata": {"name": "t", "namespace": "n", "uid": "new", "annotations": {}}})
+    provider = ProviderObject(
+        "AWSMetadata", {"metadata": {"name": "t", "namespace": "n", "uid": "new", "annotations": {}}}
+    )
     annotations = provider.raw["metadata"]["annotations"]
     owner = Owner("first", "AWSMetadata", "n", "t")
-    signature = RING.of(owner).signature(RING.writing, "tags writer", "first 7")
+    signature = RING.derive_keys(owner).signature(RING.writing, "tags writer", "first 7")
     annotations[TAGS_WRITER_ANNOTATION] = f"first {RING.writing} {signature} 7"
     assert writer_of(provider, RING) == Writer("first", begun=True)
     annotations[TAGS_WRITER_ANNOTATION] = f"first {RING.writing} {signature} 8"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Proof, Record
-from freehold.tags.policy.operations import Operation
+from freehold.tags.policy.ledger import ForeignValuePolicy, LedgerEntry, Proof, Record
+from freehold.tags.policy.operations import ParsedOperation
 from freehold.tags.policy.plan_resources import ReadCost, must_be_read
 from freehold.tags.policy.precedence import Claim
 from harness.tagged_fleet import add, claim, delete, plan, update, volume, wrote
 
 
 def _intended(*values: str) -> Record:
-    return {"env": Entry("uid-first", frozenset(values), Proof.INTENDED)}
+    return {"env": LedgerEntry("uid-first", frozenset(values), Proof.INTENDED)}
 
 
 PROD = claim(update(env="prod"))
@@ -44,7 +44,7 @@ def test_what_is_read_where_each_read_takes_a_call(
 
 
 @pytest.mark.parametrize("wanted", [update(env="prod"), update(env="prod", team="a")])
-def test_what_many_share_is_read_before_anything_is_recorded_or_written(wanted: Operation) -> None:
+def test_what_many_share_is_read_before_anything_is_recorded_or_written(wanted: ParsedOperation) -> None:
     by = claim(wanted)
     planned = plan(volume({"env": "prod"}), by, record=_intended("prod"))
     assert must_be_read(planned, _intended("prod"), ReadCost.SHARED, by)

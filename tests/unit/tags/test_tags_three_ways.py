@@ -22,7 +22,7 @@ from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name
 from freehold.providers.ibm.types.metadata import IBMMetadata
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.operations import Opcode, operation
-from freehold.tags.policy.protected import Access, IgnoreList, access
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 from freehold.tags.policy.validation import problems
 from freehold_apiserver.custom import CustomStrategy
 from freehold_sim.aws.settings import Settings
@@ -99,7 +99,7 @@ def verdicts(cloud: TagDialect, key: str, value: str) -> tuple[bool, bool, bool]
 
 
 def _protected(cloud: TagDialect) -> Difference:
-    return lambda key, value: access(cloud, key, IgnoreList()) is Access.PROTECTED
+    return lambda key, value: access(cloud, key, IgnoreList()) is KeyAccess.PROTECTED
 
 
 STRICTER: Mapping[TagDialect, Mapping[str, Difference]] = {

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from freehold.providers.aws.tags.dialect import AWS, KEYS_TO_REMOVE, LONGEST_KEY, LONGEST_VALUE
 from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name
-from freehold.tags.policy.batches import TARGETS, Verb
-from freehold.tags.policy.classifiers import VALUES_PER_QUERY, Classifiers, Condition
+from freehold.tags.policy.batches import TARGETS, TagVerb
+from freehold.tags.policy.classifiers import VALUES_PER_QUERY, Classifiers, TagCondition
 from freehold.tags.policy.dialect import TagDialect
-from freehold.tags.policy.operations import Opcode, Operation, operation
+from freehold.tags.policy.operations import Opcode, ParsedOperation, operation
 from freehold.tags.policy.validation import MOST_TAGS, Problem, problems
 from harness.tagged_fleet import add, delete, subnet, update
 
 AWS, IBM = AWS, IBM
-CLASSIFIERS = Classifiers(frozenset({Condition("kubernetes.io/cluster/a", "owned"), Condition("Env", "x")}))
+CLASSIFIERS = Classifiers(frozenset({TagCondition("kubernetes.io/cluster/a", "owned"), TagCondition("Env", "x")}))
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 
-def complaints(cloud: TagDialect, *operations: Operation) -> list[Problem]:
+def complaints(cloud: TagDialect, *operations: ParsedOperation) -> list[Problem]:
     return list(problems(cloud, operations, CLASSIFIERS, "spec"))
 
 
@@ -102,7 +102,7 @@ def test_case_twins_are_refused_on_ibm_cloud(cloud: TagDialect, refused: int) ->
 
 
 @pytest.mark.parametrize("wanted", [update(Env="y"), add(Env="x"), delete("Env")])
-def test_a22_a_classifier_among_the_tags_is_refused(wanted: Operation) -> None:
+def test_a22_a_classifier_among_the_tags_is_refused(wanted: ParsedOperation) -> None:
     [problem] = complaints(AWS, wanted)
     assert (problem.path, "is a classifier" in problem.message) == ("spec", True)
 
@@ -147,8 +147,8 @@ def test_our_limits_are_those_of_the_service_models() -> None:
         LONGEST_KEY,
         LONGEST_VALUE,
     )
-    assert TAG_RESOURCES.members["ResourceARNList"].metadata["max"] == TARGETS[Verb.TAG_RESOURCES]
-    assert UNTAG_RESOURCES.members["ResourceARNList"].metadata["max"] == TARGETS[Verb.UNTAG_RESOURCES]
+    assert TAG_RESOURCES.members["ResourceARNList"].metadata["max"] == TARGETS[TagVerb.TAG_RESOURCES]
+    assert UNTAG_RESOURCES.members["ResourceARNList"].metadata["max"] == TARGETS[TagVerb.UNTAG_RESOURCES]
     assert UNTAG_RESOURCES.members["TagKeys"].metadata["max"] == KEYS_TO_REMOVE
     assert TAG_RESOURCES.members["Tags"].key.metadata["min"] == 1
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import StateDirectory, default_path
-from freehold.cli.output.tables import Rows, printed
-from freehold.cli.output.terminal import say, shortened, tell, warn, width
+from freehold.cli.output.tables import Rows, format_table
+from freehold.cli.output.terminal import say, shorten_names, tell, warn, width
 
 if TYPE_CHECKING:
     from freehold.providers.access.audit_chain import VerifiedFile
@@ -30,7 +30,7 @@ def run(files: Sequence[Path], verify: bool, state: Path | None) -> None:
     if not rows:
         tell("nothing was changed in the cloud from here")
         return
-    for line in printed(Rows(("TIME", "OBJECT", "CALL", "RESOURCE", "OUTCOME", "WHY"), rows), width()):
+    for line in format_table(Rows(("TIME", "OBJECT", "CALL", "RESOURCE", "OUTCOME", "WHY"), rows), width()):
         say(line)
 
 
@@ -92,7 +92,7 @@ def documents(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    said = (shortened(str(row.get(name, ""))) for name in ("object", "call", "resource", "outcome"))
+    said = (shorten_names(str(row.get(name, ""))) for name in ("object", "call", "resource", "outcome"))
     return when(row.get("time")), *said, _why(row)
 
 

@@ -59,7 +59,11 @@ def down(**given: Any) -> None:
 
 @click.command(short_help="Show objects: the clusters, or any kind.")
 @click.argument(
-    "words", metavar="[KIND] [NAME]...", nargs=-1, callback=options.filled, shell_complete=completions.kinds_and_names
+    "words",
+    metavar="[KIND] [NAME]...",
+    nargs=-1,
+    callback=options.refuse_empty_text,
+    shell_complete=completions.kinds_and_names,
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @options.selector
@@ -99,11 +103,11 @@ def tree(**given: Any) -> None:
     "--down",
     default="",
     metavar="NAME",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     shell_complete=completions.names,
     help="Plan the deletion of this object instead: NAME, KIND NAME or KIND/NAME.",
 )
-@click.argument("more", metavar="", nargs=-1, callback=options.filled, shell_complete=completions.names)
+@click.argument("more", metavar="", nargs=-1, callback=options.refuse_empty_text, shell_complete=completions.names)
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )

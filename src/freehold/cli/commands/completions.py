@@ -24,7 +24,7 @@ _SECONDS = 1.0
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _ours() -> Sequence[Resource]:
+def _load_served_resources() -> Sequence[Resource]:
     """Return the kinds that are reconciled."""
     from freehold.providers.registry import SERVED_RESOURCES
 
@@ -63,7 +63,7 @@ class _Server:
     def resources(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Path of the group, and entry of each kind that can be listed; ours first."""
         groups = [each["preferredVersion"]["groupVersion"] for each in self._ask("/apis")["groups"]]
-        ours = {_group_path(each) for each in _ours()}
+        ours = {_group_path(each) for each in _load_served_resources()}
         for path in sorted(["/api/v1", *(f"/apis/{each}" for each in groups)], key=lambda path: path not in ours):
             for entry in self._ask(path)["resources"]:
                 if "/" not in entry["name"] and "list" in entry["verbs"]:
@@ -76,7 +76,9 @@ class _Server:
         """List the names of a kind's objects. Where none is given, of ours: with the kind where two have the name."""
         if not kind:
             found = [
-                (name, each.kind) for each in _ours() for name in self._names(_group_path(each), each.plural, True)
+                (name, each.kind)
+                for each in _load_served_resources()
+                for name in self._names(_group_path(each), each.plural, True)
             ]
             times = Counter(name for name, _ in found)
             return [name if times[name] == 1 else f"{kind}/{name}" for name, kind in found]

@@ -16,7 +16,7 @@ from freehold.cli.objects.decisions import journal_of
 from freehold.cli.objects.naming import exact_name
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import tell
-from freehold.kube.errors import AlreadyExists, NotFound
+from freehold.kube.errors import AlreadyExists, ObjectNotFound
 from freehold.kube.field_managers import LAST_APPLIED
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 from freehold.providers.objects import identity
@@ -83,7 +83,7 @@ async def make_new(client: KubeClient, resource: Resource, raw: Json, *, yes: bo
 async def take_over(client: KubeClient, ring: KeyRing, found: Copy, *, yes: bool) -> None:
     """Make the lost original again from its copy, which goes. Raises CliError."""
     kind, original = found.resource.kind, found.original
-    with contextlib.suppress(NotFound):
+    with contextlib.suppress(ObjectNotFound):
         await client.get(found.resource, original)
         raise CliError(
             f"{kind} {original} is there, and has the resources: nothing was done. To make {found.key} a cluster of "
@@ -108,14 +108,14 @@ async def take_over(client: KubeClient, ring: KeyRing, found: Copy, *, yes: bool
     with contextlib.suppress(AlreadyExists):
         await client.create(NAMESPACES, home)
     try:
-        await client.create(found.resource, continued(found))
+        await client.create(found.resource, rebuild_original(found))
     except AlreadyExists:
         raise CliError(f"{kind} {original} was made meanwhile: nothing was done") from None
     await _remove(client, found)
     tell(f"{kind} {original} is there again; {found.key} is gone, and nothing was deleted in the cloud")
 
 
-def continued(found: Copy) -> Json:
+def rebuild_original(found: Copy) -> Json:
     """Build the original as it was recorded: its finalizer from the start, so that no delete is faster than a pass."""
     metadata = found.raw["metadata"]
     annotations = {name: said for name, said in metadata["annotations"].items() if name not in _NOT_COPIED}
@@ -135,7 +135,7 @@ def continued(found: Copy) -> Json:
 
 async def _remove(client: KubeClient, found: Copy) -> None:
     """Delete first, while the journal in it still holds the operator off; then take our finalizer away."""
-    with contextlib.suppress(NotFound):
+    with contextlib.suppress(ObjectNotFound):
         await client.delete(found.resource, found.key)
         left = await client.get(found.resource, found.key)
         ours = served_of(found.resource.kind).finalizer

@@ -14,11 +14,11 @@ from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.cloud_reads import plan_objects, simulator_of
 from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.key_ring import key_ring
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.objects import manifests
 from freehold.cli.objects.applying import Target, targets
 from freehold.cli.objects.following import Followed, UntilGone, ViewSnapshot, follow, last_views
-from freehold.cli.objects.naming import Naming, find_objects
+from freehold.cli.objects.naming import NameSyntax, find_objects
 from freehold.cli.objects.same_cluster import rest_of_clusters
 from freehold.cli.output.hints import hint
 from freehold.cli.output.plan_text import print_plan
@@ -26,7 +26,7 @@ from freehold.cli.output.progress import display
 from freehold.cli.output.prompt import ask
 from freehold.cli.output.terminal import columns, say, tell, warn
 from freehold.cli.output.view import Line, view
-from freehold.kube.errors import KubeError, NotFound
+from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, Resource, key_of
 
 
@@ -40,10 +40,10 @@ def run(
     target = access(**where)
     # Its operator would heal a mark that somebody took off to keep a resource, before the delete is requested (ADR 7).
     waiting = replace(target, options=replace(target.options, waits=True))
-    run_to_end(_down(waiting, words, documents, namespace, timeout, yes=yes))
+    run_to_end(_delete_and_wait(waiting, words, documents, namespace, timeout, yes=yes))
 
 
-async def _down(
+async def _delete_and_wait(
     target: Access,
     words: Sequence[str],
     documents: Sequence[manifests.ManifestDocument],
@@ -52,11 +52,11 @@ async def _down(
     *,
     yes: bool,
 ) -> None:
-    async with opened(target) as session:
+    async with open_session(target) as session:
         tell(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
-        ours += await find_objects(session, Naming("down"), words, namespace) if words else []
+        ours += await find_objects(session, NameSyntax("down"), words, namespace) if words else []
         others = [each for each in wanted if not each.ours and await _is_there(session, each)]
         if not yes:
             await _approve(session, target, ours, others)
@@ -79,7 +79,7 @@ async def _down(
 async def _is_there(session: Session, target: Target) -> bool:
     try:
         await session.client.get(target.resource, target.key)
-    except NotFound:
+    except ObjectNotFound:
         return False
     return True
 
@@ -113,7 +113,7 @@ async def _read_stored(session: Session, wanted: Sequence[Followed]) -> list[Jso
     for resource, key in wanted:
         try:
             found.append(await session.client.get(resource, key))
-        except NotFound:
+        except ObjectNotFound:
             continue
     return found
 
@@ -147,7 +147,7 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
             await _unpause_recovered(session, resource, found)
             if not _is_going(found):
                 left = await session.client.delete(resource, key)
-        except NotFound:
+        except ObjectNotFound:
             say(f"{resource.kind} {key}: not there")
             continue
         if _is_going(left):
@@ -174,7 +174,7 @@ async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     """Delete in the reverse of the order of applying, so that namespaces come last."""
     held: dict[bool, list[str]] = {False: [], True: []}
     for each in reversed(others):
-        with suppress(NotFound):
+        with suppress(ObjectNotFound):
             held[_is_going(await session.client.delete(each.resource, each.key))].append(str(each))
     if held[False]:
         _tell_each("deleted:", held[False])

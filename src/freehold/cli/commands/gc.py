@@ -12,14 +12,14 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.fast_read import ReadSession
-from freehold.cli.local.session import Session, opened
-from freehold.cli.local.user_audit import decided
+from freehold.cli.local.session import Session, open_session
+from freehold.cli.local.user_audit import log_decision
 from freehold.cli.objects.naming import FoundObject
 from freehold.cli.objects.object_lookup import absent, of_name, short
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import say, warn
 from freehold.controllers.owner_cluster import CLUSTERS
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import SERVED
@@ -56,16 +56,16 @@ def configure(cluster_name: str, namespace: str, tasks: str, **where: Unpack[Whe
 
 async def _annotate(target: Access, cluster: Key, wish: _Wish) -> None:
     """Write one annotation; another writer's changes of the object stay. The sentences are clusterawsadm's."""
-    async with opened(target) as session:
+    async with open_session(target) as session:
         resource, key = await collected_object(session, cluster)
         try:
             patch = {"metadata": {"annotations": {wish.annotation: wish.value}}}
             stored = await session.client.patch(resource, key, patch)
-        except NotFound as gone:
+        except ObjectNotFound as gone:
             raise CliError(f"{resource.kind} {key} is gone meanwhile") from gone
         if target.state is not None:
             more = {wish.annotation: wish.value}
-            decided(target.state, session.clock, f"{resource.kind} {key}", "garbage collection", more)
+            log_decision(target.state, session.clock, f"{resource.kind} {key}", "garbage collection", more)
         say(f"{wish.verb} garbage collection for cluster {cluster}")
         for sentence in _warnings(session, f"{resource.kind} {key}", stored):
             warn(f"warning: {sentence}")

@@ -15,12 +15,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _one_cluster(function: F) -> F:
     """Take the flags of ``clusterawsadm gc``, and a state directory."""
     function = click.option(
-        "-n", "--namespace", default="default", show_default=True, callback=options.filled,
+        "-n", "--namespace", default="default", show_default=True, callback=options.refuse_empty_text,
         shell_complete=completions.namespaces, help="Namespace of the cluster.",
     )(options.state(options.kubeconfig(function)))  # fmt: skip
     return click.option(
-        "--cluster-name", required=True, metavar="NAME", callback=options.filled, shell_complete=completions.names,
-        help="Name of the Cluster; without Cluster API, of the object itself.",
+        "--cluster-name", required=True, metavar="NAME", callback=options.refuse_empty_text,
+        shell_complete=completions.names, help="Name of the Cluster; without Cluster API, of the object itself.",
     )(function)  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def gc() -> None:
 
 
 @gc.command(name="plan", short_help="Say what would go with a cluster, what stays, and why; write nothing.")
-@click.argument("name", callback=options.filled, shell_complete=completions.names)
+@click.argument("name", callback=options.refuse_empty_text, shell_complete=completions.names)
 @_looking
 def gc_plan(**given: Any) -> None:
     """Say what a delete of the cluster NAME would collect, in which order, what stays, and why. Writes nothing.

@@ -19,7 +19,7 @@ from freehold.cli.local.served_plans import collections_of_server
 from freehold.cli.objects.object_lookup import all_of
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import notes
-from freehold.cli.output.tables import Rows, printed, with_ids
+from freehold.cli.output.tables import Rows, format_table, with_ids
 from freehold.cli.output.terminal import say, tell, width
 from freehold.collection.things import CollectionTask
 from freehold.controllers.plan.collection import CollectionPlan, Fate
@@ -62,7 +62,7 @@ def status(namespace: str, output: str, all_namespaces: bool, **where: Unpack[Wh
     if output != "table":
         emit(output, [_document(each) for each in found])
     elif found:
-        for line in printed(_statuses(found, namespaces=all_namespaces), width()):
+        for line in format_table(_statuses(found, namespaces=all_namespaces), width()):
             say(line)
     else:
         tell(f"there is no {' or '.join(each.kind for each in COLLECTABLE)}")

@@ -19,7 +19,7 @@ from freehold.cli.output.hints import kubectl
 from freehold.cli.output.tables import Rows, TableStyle
 from freehold.cli.output.terminal import say, warn, width
 from freehold.cli.output.view import view
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 _Name = tuple[str, Key]
@@ -46,7 +46,7 @@ class Meant:
     def plural(self) -> str:
         return self.resources[0].plural if len(self.resources) == 1 else f"{NOUN}s"
 
-    def styled(self, found: Sequence[Json]) -> TableStyle:
+    def choose_style(self, found: Sequence[Json]) -> TableStyle:
         """Return how to print these objects: with their kinds, where there are several."""
         return replace(self.style, kind=len({each["kind"] for each in found}) > 1)
 
@@ -63,12 +63,12 @@ class GetQuery:
     everywhere: bool
     selector: str
 
-    async def meant(self, session: ReadSession) -> Meant:
+    async def resolve_words(self, session: ReadSession) -> Meant:
         """Find what the words mean. Raises CliError where the first is no kind, nor a name of an object of ours."""
         resources, names = OURS, self.words
         if self.words:
             catalog = Catalog(session.client)
-            named = await catalog.named(self.words[0])
+            named = await catalog.find_by_word(self.words[0])
             if any("/" in each for each in self.words):
                 resources, names = await _parse_slashed(catalog, self.words)
             elif named is not None:
@@ -96,7 +96,7 @@ class GetQuery:
 async def _parse_slashed(catalog: Catalog, words: Sequence[str]) -> tuple[tuple[Resource, ...], tuple[str, ...]]:
     """Read the kind and the names of words that are all KIND/NAME. Raises CliError."""
     pairs = [each.partition("/") for each in words]
-    kinds = {prefix: await catalog.named(prefix) for prefix, _, _ in pairs}
+    kinds = {prefix: await catalog.find_by_word(prefix) for prefix, _, _ in pairs}
     for (prefix, slash, name), word in zip(pairs, words, strict=True):
         if not (slash and name):
             raise CliError(f"{short(word)} is no KIND/NAME, and other words are: give all alike", code=MISUSED)
@@ -132,12 +132,12 @@ def run(
 
 
 async def _read(session: ReadSession, query: GetQuery, output: str) -> None:
-    meant = await query.meant(session)
+    meant = await query.resolve_words(session)
     if output == "table" and not meant.are_ours:
         table, missing = await _server_table(session, meant)
     else:
         found, missing = await _read_objects(session, meant)
-        table = tables.cluster_table(found, meant.styled(found))
+        table = tables.cluster_table(found, meant.choose_style(found))
     if output == "table":
         _print_table(meant, table, quiet=bool(missing))
         for note in options_note(list(map(view, found))) if meant.are_ours else ():
@@ -150,7 +150,7 @@ async def _read(session: ReadSession, query: GetQuery, output: str) -> None:
 
 def _print_table(meant: Meant, table: Rows, *, quiet: bool) -> None:
     if table.rows:
-        for line in tables.printed(table, meant.style.room):
+        for line in tables.format_table(table, meant.style.room):
             say(line)
     elif not quiet:
         chosen = f" with {meant.selector}" if meant.selector else ""
@@ -167,7 +167,7 @@ async def _server_table(session: ReadSession, meant: Meant) -> tuple[Rows, list[
     for name in meant.names:
         try:
             found.append(await tables.server_table(client, resource, where, style, name=name))
-        except NotFound:
+        except ObjectNotFound:
             missing.append(await absent(session, meant.resources, meant.key(name)))
     return tables.join_tables(found) if found else Rows(("NAME",)), missing
 
@@ -189,13 +189,13 @@ async def _watch(target: Access, query: GetQuery, output: str) -> None:
     """Print clusters, and each again when it has changed, for as long as their server runs. Raises CliError."""
     from asyncio import sleep  # with aiohttp it costs more than all the rest of ``get``
 
-    from freehold.cli.local.session import opened
+    from freehold.cli.local.session import open_session
 
-    async with opened(replace(target, join=True)) as session:
-        meant = await query.meant(session)
+    async with open_session(replace(target, join=True)) as session:
+        meant = await query.resolve_words(session)
         if not meant.are_ours:
             raise CliError(f"-w watches clusters; others: {kubectl('get', meant.plural, '--watch')}", code=MISUSED)
-        printer = ChangePrinter(meant.styled, output)
+        printer = ChangePrinter(meant.choose_style, output)
         while True:
             printer.show((await _read_objects(session, meant))[0])
             await sleep(_WATCH_SECONDS)
@@ -228,7 +228,7 @@ class ChangePrinter:
         rows += [(*row[:-1], "gone") for name, row in before.items() if name not in self._rows]
         if not rows:
             return
-        heads, *lines = tables.printed(Rows(table.heads, tuple(rows)), width())
+        heads, *lines = tables.format_table(Rows(table.heads, tuple(rows)), width())
         for line in lines if heads == self._heads else (heads, *lines):
             say(line)
         self._heads = heads

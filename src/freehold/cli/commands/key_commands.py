@@ -32,7 +32,7 @@ def _ring(function: F) -> F:
 
 def _remember_namespace(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Note the namespace of the ring: other ``keys`` commands, that messages name, need it too."""
-    value = options.filled(context, parameter, value)
+    value = options.refuse_empty_text(context, parameter, value)
     if value:
         hints.remember(context, "--keys-namespace", str(value))
     return value
@@ -67,7 +67,7 @@ def keys_new(**where: Any) -> None:
 
 
 @keys.command(name="add", short_help="Bring keys of another ring, a backup or an export.")
-@click.argument("filename", metavar="FILE", type=click.Path(), callback=options.filled)
+@click.argument("filename", metavar="FILE", type=click.Path(), callback=options.refuse_empty_text)
 @_ring
 def keys_add(filename: str, **where: Any) -> None:
     """Bring the keys of FILE (- for standard input): an export, or a Secret as kubectl prints it.
@@ -80,7 +80,7 @@ def keys_add(filename: str, **where: Any) -> None:
 
 
 @keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
-@click.argument("words", metavar="[KIND] [[NAMESPACE/]NAME]", nargs=-1, callback=options.filled)
+@click.argument("words", metavar="[KIND] [[NAMESPACE/]NAME]", nargs=-1, callback=options.refuse_empty_text)
 @_ring
 def keys_export(words: tuple[str, ...], **where: Any) -> None:
     """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself.
@@ -93,9 +93,9 @@ def keys_export(words: tuple[str, ...], **where: Any) -> None:
 
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
-@click.argument("digest", metavar="KEY", callback=options.filled)
+@click.argument("digest", metavar="KEY", callback=options.refuse_empty_text)
 @click.option(
-    "--without", multiple=True, metavar="RECORD", callback=options.filled,
+    "--without", multiple=True, metavar="RECORD", callback=options.refuse_empty_text,
     help="Leave out a record of the list, or all of NAMESPACE/NAME; may be repeated.",
 )  # fmt: skip
 @click.option(
@@ -103,7 +103,7 @@ def keys_export(words: tuple[str, ...], **where: Any) -> None:
     "agreed",
     default="",
     metavar="DIGEST",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="Do it, for the list that has this digest.",
 )
 @click.option(
@@ -123,7 +123,7 @@ def keys_accept(digest: str, without: tuple[str, ...], agreed: str, **where: Any
 
 
 @keys.command(name="remove", short_help="Remove a key that no object needs.")
-@click.argument("digest", metavar="KEY", callback=options.filled)
+@click.argument("digest", metavar="KEY", callback=options.refuse_empty_text)
 @_ring
 def keys_remove(digest: str, **where: Any) -> None:
     """Remove KEY, which must not be the writing one and which no object may name."""

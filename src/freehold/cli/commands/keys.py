@@ -20,10 +20,10 @@ from freehold.cli.commands import lost_key
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.objects.manifests import read_text
-from freehold.cli.objects.naming import Naming, find_object
+from freehold.cli.objects.naming import NameSyntax, find_object
 from freehold.cli.output import keys_report as report
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, notes
@@ -97,7 +97,7 @@ def _run(where: RingTarget, command: Callable[[OpenRing], Awaitable[None]]) -> N
 
 @asynccontextmanager
 async def _open_ring(where: RingTarget) -> AsyncIterator[OpenRing]:
-    async with opened(where.access) as session:
+    async with open_session(where.access) as session:
         state = where.access.state
         store: RingStore = FileRing(state.keys) if state else SecretRing(session.client, where.namespace)
         found = await store.read()
@@ -190,7 +190,7 @@ def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) 
     async def give_up(place: OpenRing) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
         document = place.found.document or RingDocument.create(time.time())
-        concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
+        concerned = [need for need in place.needed if report.is_unaccepted(document, digest, need)]
         if not concerned and digest in document.accepted:
             tell(f"key {digest} is noted as lost already, for every object that names it")
             return
@@ -207,7 +207,9 @@ def accept(where: RingTarget, digest: str, without: Sequence[str], agreed: str) 
             lost_key.print_ways(shown, left_out, without, agreed=agreed)
             return
         lost_key.require_acceptable(shown, left_out)
-        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), lost_key.accepted(shown, left_out))
+        acceptance = Acceptance(
+            float(int(time.time())), getpass.getuser(), lost_key.select_accepted_records(shown, left_out)
+        )
         await place.write(document.accept_loss(digest, acceptance))
         tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: {hint('keys add', 'FILE')}")
         lost_key.print_rest(shown, left_out)
@@ -270,7 +272,7 @@ def _read_offered(filename: str) -> RingDocument:
 
 async def _need_of_named(place: OpenRing, words: Sequence[str]) -> KeyNeed:
     """Return what the object that the words name needs of the ring. Raises CliError."""
-    naming = Naming("keys export", (*OURS, *PROVIDERS.values()), with_namespace=True)
+    naming = NameSyntax("keys export", (*OURS, *PROVIDERS.values()), with_namespace=True)
     resource, key = await find_object(place.session, naming, words, "")
     if resource in OURS:
         return need_of(await place.session.client.get(resource, key))

@@ -34,7 +34,7 @@ from freehold.controllers.keyring.needs import KeyNeed, need_of
 from freehold.controllers.keyring.stored_form import Acceptance, RecordName, RingDocument
 from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json
 from freehold.providers.objects.identity import read_record
 from freehold.providers.registry import PROVIDERS
@@ -89,7 +89,7 @@ async def read(
             resource = resources[need.kind]
             try:
                 raw = await session.client.get(resource, need.object)
-            except NotFound:
+            except ObjectNotFound:
                 continue
             raw = {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
             now = need_of(raw)
@@ -106,7 +106,7 @@ class _Accounts:
         self._given = session, target, stack
         self._of: Callable[[Json], Awaitable[CloudAccount]] | None = None
 
-    async def of(self, raw: Json) -> CloudAccount:
+    async def find_account(self, raw: Json) -> CloudAccount:
         """Return the account of an object. Raises CliError where it cannot be asked."""
         if self._of is None:
             _require_credentials(*self._given[:2])
@@ -136,7 +136,7 @@ async def _rows(
         return ()
     ring = document.accept_loss(lost, Acceptance(0.0, "", {need.uuid: records})).build_ring()
     try:
-        account = await accounts.of(raw)
+        account = await accounts.find_account(raw)
         known = await account.read_account()
     except CliError as problem:
         return build_unread_rows(records, problem.sentence)
@@ -179,7 +179,7 @@ def require_acceptable(shown: LostKeyList, out: Collection[str]) -> None:
         )
 
 
-def accepted(shown: LostKeyList, out: Collection[str]) -> Mapping[str, frozenset[RecordName]]:
+def select_accepted_records(shown: LostKeyList, out: Collection[str]) -> Mapping[str, frozenset[RecordName]]:
     """Return what a person accepts: of each object the records that its marks agree with, and that are not left out."""
     return {
         each.uuid: frozenset(

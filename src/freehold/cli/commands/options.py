@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _EMPTY = "it is empty (an unset variable?)"
 
 
-def filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def refuse_empty_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Refuse an empty text, which is never a default: `--kubeconfig "$UNSET"` must not go to the laptop's own state."""
     if "" in (value if isinstance(value, tuple) else (value,)):
         source = context.get_parameter_source(parameter.name or "")
@@ -27,7 +27,7 @@ def filled(context: click.Context, parameter: click.Parameter, value: Any) -> An
 
 def where(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Note an option that says whose objects are meant: commands that messages name get it too."""
-    value = filled(context, parameter, value)
+    value = refuse_empty_text(context, parameter, value)
     if value:
         hints.remember(context, parameter.opts[-1], str(value))
     return value
@@ -57,7 +57,7 @@ def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
         required=required,
         type=click.Path(),
         metavar="FILE",
-        callback=filled,
+        callback=refuse_empty_text,
         help=f"{what}: a file, a directory of *.yaml, *.yml and *.json, or - for standard input; may be repeated.",
     )
 
@@ -65,7 +65,12 @@ def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
 def words(metavar: str, *, required: bool = False) -> Callable[[F], F]:
     """Take names of objects, as ``freehold.cli.objects.naming`` reads them: NAME, KIND NAME or KIND/NAME."""
     return click.argument(
-        "words", metavar=metavar, nargs=-1, required=required, callback=filled, shell_complete=completions.names
+        "words",
+        metavar=metavar,
+        nargs=-1,
+        required=required,
+        callback=refuse_empty_text,
+        shell_complete=completions.names,
     )
 
 
@@ -128,20 +133,20 @@ def formats(*words: str) -> Callable[[F], F]:
 
 def selector(function: F) -> F:
     return click.option(
-        "-l", "--selector", default="", callback=filled, help="Only objects with these labels: KEY=VALUE,…"
+        "-l", "--selector", default="", callback=refuse_empty_text, help="Only objects with these labels: KEY=VALUE,…"
     )(function)
 
 
 def namespace(function: F) -> F:
     return click.option(
-        "-n", "--namespace", default="", callback=filled, shell_complete=completions.namespaces,
+        "-n", "--namespace", default="", callback=refuse_empty_text, shell_complete=completions.namespaces,
         help="Namespace [default: the context's, else default].",
     )(function)  # fmt: skip
 
 
 def regions(function: F) -> F:
     return click.option(
-        "--region", "regions", multiple=True, metavar="REGION", callback=filled,
+        "--region", "regions", multiple=True, metavar="REGION", callback=refuse_empty_text,
         help="A region to look through, beside those that are known here; may be repeated.",
     )(function)  # fmt: skip
 
@@ -207,7 +212,7 @@ def _selector(context: click.Context, parameter: click.Parameter, value: str) ->
     from freehold.collection.selector import parse
 
     try:
-        return parse(filled(context, parameter, value))
+        return parse(refuse_empty_text(context, parameter, value))
     except ValueError as problem:
         raise click.BadParameter(str(problem)) from problem
 
@@ -221,7 +226,7 @@ def metrics_address(function: F) -> F:
 
 def _address(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[str, int] | None:
     """``[::1]:9090`` too."""
-    host, _, port = filled(context, parameter, value).rpartition(":")
+    host, _, port = refuse_empty_text(context, parameter, value).rpartition(":")
     if not value:
         return None
     if not host or not port.isdecimal() or int(port) > 65535:

@@ -13,11 +13,11 @@ from freehold.cli.commands.search_scope import Searched, SearchScope, find_searc
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.objects.kinds import OURS
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint
-from freehold.cli.output.tables import Rows, printed
+from freehold.cli.output.tables import Rows, format_table
 from freehold.cli.output.terminal import duration, say, tell, warn, width
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Lost:
 def run(regions: Sequence[str], output: str, **where: Unpack[Where]) -> None:
     """Run the command. Raises CliError, also where an account that is known did not answer: something may be there."""
     target = access(operator=False, **where)
-    places, found, now = run_to_end(_found(target, regions))
+    places, found, now = run_to_end(_find_lost_resources(target, regions))
     if output != "table":
         emit(output, [document for each in found for document in _documents(each)])
     else:
@@ -62,12 +62,12 @@ def _show(places: SearchScope, found: Sequence[Lost], now: float) -> None:
         _print_unmarked(each.born, now)
 
 
-async def _found(target: Access, regions: Sequence[str]) -> tuple[SearchScope, Sequence[Lost], float]:
+async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[SearchScope, Sequence[Lost], float]:
     from freehold.controllers.recovery.orphans import find_orphans, find_unmarked
     from freehold.engine.errors import CloudError
     from freehold.engine.keys import KeyRing
 
-    async with opened(target) as session, AsyncExitStack() as stack:
+    async with open_session(target) as session, AsyncExitStack() as stack:
         present = await present_uuids(session)
         ring = KeyRing.single(b"nothing is signed or checked here")
         places = await find_search_scope(session, target, regions, ring, stack)
@@ -164,7 +164,7 @@ def _print(owner: MarkedOwner, at: Searched, now: float) -> None:
 
 
 def _print_rows(rows: Sequence[tuple[str, ...]]) -> None:
-    for line in printed(Rows(("KIND", "NAME", "AGE", "ID"), tuple(rows)), width()):
+    for line in format_table(Rows(("KIND", "NAME", "AGE", "ID"), tuple(rows)), width()):
         say(line)
 
 

@@ -17,7 +17,7 @@ from freehold.cli.local.served_plans import Wished, plans_of_server
 from freehold.cli.objects import manifests
 from freehold.cli.objects.applying import missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.objects.kinds import OURS
-from freehold.cli.objects.naming import Naming, find_objects
+from freehold.cli.objects.naming import NameSyntax, find_objects
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, hint_for_files, notes
 from freehold.cli.output.plan_text import print_plan
@@ -37,7 +37,7 @@ _ABOUT_TAGS = frozenset((each.api_version, each.kind) for each in METADATA_RESOU
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanRequest:
     """Name what is to be planned: the documents of ``files``, or the deletion of ``doomed``."""
 
     files: Sequence[str]
@@ -68,7 +68,7 @@ def run(
         from freehold.cli.commands.tags_plan import show
 
         return show(target, documents, (), namespace, output, detailed_exitcode=detailed_exitcode)
-    asked = Asked(filename, documents, doomed, namespace)
+    asked = PlanRequest(filename, documents, doomed, namespace)
     plans = _plans_of_server(target, asked)
     if plans is None:
         plans = fast_read.run_with_session(target, lambda session: _plans(session, target, asked))
@@ -100,7 +100,7 @@ def conclude(plans: Sequence[Plan], output: str, *, detailed_exitcode: bool) -> 
     return CHANGES if detailed_exitcode and any(each.changes for each in plans) else NOTHING
 
 
-def _plans_of_server(target: Access, asked: Asked) -> list[Plan] | None:
+def _plans_of_server(target: Access, asked: PlanRequest) -> list[Plan] | None:
     """Ask the process that serves the state, for its account; None where there is none that makes plans."""
     if target.options.settings is not None:
         return None  # the server has settings of its own
@@ -112,7 +112,7 @@ def _plans_of_server(target: Access, asked: Asked) -> list[Plan] | None:
     return fast_read.plan_on_server(target, ask)
 
 
-async def _plans(session: Session, target: Access, asked: Asked) -> list[Plan]:
+async def _plans(session: Session, target: Access, asked: PlanRequest) -> list[Plan]:
     from freehold.cli.local.cloud_reads import plan_objects, ring_of, simulator_of
 
     found = await find_wished(session, target, asked)
@@ -122,10 +122,10 @@ async def _plans(session: Session, target: Access, asked: Asked) -> list[Plan]:
         return await plan_objects(session, target, found.objects, simulator, ring, found.beside)
 
 
-async def find_wished(session: ReadSession, target: Access, asked: Asked) -> Wished:
+async def find_wished(session: ReadSession, target: Access, asked: PlanRequest) -> Wished:
     """Return what is to be planned. Raises CliError where that is nothing."""
     if asked.doomed:
-        found = await find_objects(session, Naming("plan", option="--down"), asked.doomed, asked.namespace)
+        found = await find_objects(session, NameSyntax("plan", option="--down"), asked.doomed, asked.namespace)
         return Wished([as_deleted(await session.client.get(resource, key)) for resource, key in found])
     applied = await _read_applied(session, target, asked)
     if not applied.objects:
@@ -136,7 +136,7 @@ async def find_wished(session: ReadSession, target: Access, asked: Asked) -> Wis
     return applied
 
 
-async def _read_applied(session: ReadSession, target: Access, asked: Asked) -> Wished:
+async def _read_applied(session: ReadSession, target: Access, asked: PlanRequest) -> Wished:
     """Return the objects as the server would store them."""
     wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
     missing = await missing_namespaces(session.client, wanted)

@@ -11,10 +11,10 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.cloud_reads import plan_objects, simulator_of
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.user_audit import who
 from freehold.cli.objects.decisions import add_decisions, decide, journal_of, read_object, require_ring
-from freehold.cli.objects.naming import Naming
+from freehold.cli.objects.naming import NameSyntax
 from freehold.cli.output.tables import with_ids
 from freehold.cli.output.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, key_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from freehold.controllers.plan.rows import PlanRow
     from freehold.engine.decisions import Decision
 
-_NAMING = Naming("prune")
+_NAMING = NameSyntax("prune")
 
 
 def run(words: Sequence[str], yes: bool, namespace: str, **where: Unpack[Where]) -> None:
@@ -34,7 +34,7 @@ def run(words: Sequence[str], yes: bool, namespace: str, **where: Unpack[Where])
 
 
 async def _prune(target: Access, words: Sequence[str], namespace: str, *, yes: bool) -> None:
-    async with opened(target) as session, AsyncExitStack() as stack:
+    async with open_session(target) as session, AsyncExitStack() as stack:
         resource, raw = await read_object(session, _NAMING, words, namespace)
         key = key_of(raw)
         ring = await require_ring(target, session)

@@ -15,15 +15,15 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.key_ring import key_ring
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.objects import manifests
 from freehold.cli.objects.manifest_fields import ownership_patch
 from freehold.cli.objects.manifests import ManifestDocument
-from freehold.cli.objects.naming import Naming, parse_names
+from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.output.hints import hint
 from freehold.cli.output.tables import with_ids
 from freehold.cli.output.terminal import say, tell, width
-from freehold.kube.errors import AlreadyExists, Conflict, NotFound
+from freehold.kube.errors import AlreadyExists, Conflict, ObjectNotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
 
@@ -87,7 +87,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
     from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
     from freehold.engine.errors import CloudError
 
-    async with opened(target) as session, AsyncExitStack() as stack:
+    async with open_session(target) as session, AsyncExitStack() as stack:
         ring = await key_ring(target, session)
         if ring is None:
             raise CliError(
@@ -112,7 +112,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
         await _create(session, at.resource, obj)
         tell(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
         up = hint("up", "-f", "FILE", namespace=owner.namespace)
-        down = Naming("down").exact((at.resource, Key(owner.namespace, owner.name)), session.namespace)
+        down = NameSyntax("down").exact((at.resource, Key(owner.namespace, owner.name)), session.namespace)
         tell(f"apply its manifest: {up}; or delete all: {down}")
 
 
@@ -121,7 +121,7 @@ async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tup
     from freehold.controllers.recovery.orphans import find_orphans as orphaned
 
     present, where = await present_uuids(session), wanted.namespace or session.namespace
-    named = await parse_names(session, Naming("recover"), wanted.words, where) if wanted.words else []
+    named = await parse_names(session, NameSyntax("recover"), wanted.words, where) if wanted.words else []
     if len(named) > 1:
         raise CliError("recover one object at a time", code=MISUSED)
     kinds, called = (named[0].kinds, f"{where}/{named[0].name}") if named else ((), "")
@@ -207,9 +207,9 @@ async def _refuse_elsewhere(at: Searched, obj: dict[str, Any]) -> None:
 async def _refuse_namesake(session: Session, resource: Resource, key: Key) -> None:
     try:
         await session.client.get(resource, key)
-    except NotFound:
+    except ObjectNotFound:
         return
-    down = Naming("down").exact((resource, key), session.namespace)
+    down = NameSyntax("down").exact((resource, key), session.namespace)
     raise CliError(
         f"there is an {resource.kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
         f"it first, if it owns nothing: {down}"

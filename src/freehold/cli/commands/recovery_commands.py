@@ -29,8 +29,10 @@ def orphans(**given: Any) -> None:
 
 
 @click.command(short_help="Rebuild an object that was lost from its marks in the cloud.")
-@click.argument("words", metavar="[[KIND] NAME]", nargs=-1, callback=options.filled)
-@click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
+@click.argument("words", metavar="[[KIND] NAME]", nargs=-1, callback=options.refuse_empty_text)
+@click.option(
+    "--uuid", default="", callback=options.refuse_empty_text, help="The object's uuid, as freehold orphans lists it."
+)
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
 @options.filename("Take the spec from this manifest, instead of as much of it as the marks tell")
 @options.regions

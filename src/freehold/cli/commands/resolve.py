@@ -14,10 +14,10 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.cloud_reads import account_of, plan_objects, simulator_of
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.user_audit import who
 from freehold.cli.objects.decisions import add_decisions, decide, journal_of, read_object, require_ring
-from freehold.cli.objects.naming import Naming, split_words
+from freehold.cli.objects.naming import NameSyntax, split_words
 from freehold.cli.output.hints import Hint, hint
 from freehold.cli.output.tables import with_ids
 from freehold.cli.output.terminal import say, tell, warn, width
@@ -51,10 +51,10 @@ async def _resolve(target: Access, words: Sequence[str], verdict: str, namespace
     from freehold.engine.decisions import Decision, Verdict
     from freehold.providers.registry import SERVED_RESOURCES
 
-    async with opened(target) as session, AsyncExitStack() as stack:
-        name, rest = await split_words(session, Naming("resolve"), words, namespace)
+    async with open_session(target) as session, AsyncExitStack() as stack:
+        name, rest = await split_words(session, NameSyntax("resolve"), words, namespace)
         asked = _parse_asked(rest, name, verdict, namespace)
-        kind, raw = await read_object(session, Naming("resolve", rest=tuple(rest)), name, namespace)
+        kind, raw = await read_object(session, NameSyntax("resolve", rest=tuple(rest)), name, namespace)
         key = _Decided(kind, key_of(raw), session.namespace)
         ring = await require_ring(target, session)
         simulator = await simulator_of(session, target, stack)
@@ -114,11 +114,11 @@ class _Decided:
 
     def tree(self) -> Hint:
         """Return the command that shows what it has."""
-        return Naming("tree").exact((self.resource, self.key), self.usual)
+        return NameSyntax("tree").exact((self.resource, self.key), self.usual)
 
     def command(self, *words: str) -> Hint:
         """Return the command that decides about this resource of it."""
-        return Naming("resolve", rest=words).exact((self.resource, self.key), self.usual)
+        return NameSyntax("resolve", rest=words).exact((self.resource, self.key), self.usual)
 
 
 def _id_of_shown(raw: Json, text: str) -> str:
@@ -140,11 +140,11 @@ def _parse_asked(rest: Sequence[str], name: Sequence[str], verdict: str, namespa
 
 
 async def _decide_about_copy(target: Access, words: Sequence[str], namespace: str, copied: str, *, yes: bool) -> None:
-    async with opened(target) as session:
-        name, rest = await split_words(session, Naming("resolve"), words, namespace)
+    async with open_session(target) as session:
+        name, rest = await split_words(session, NameSyntax("resolve"), words, namespace)
         if rest:
             raise CliError(f"--{copied} is about the object itself: name no resource with it", code=MISUSED)
-        kind, raw = await read_object(session, Naming("resolve", rest=(f"--{copied}",)), name, namespace)
+        kind, raw = await read_object(session, NameSyntax("resolve", rest=(f"--{copied}",)), name, namespace)
         if copied == "new-cluster":
             await copies.make_new(session.client, kind, raw, yes=yes)
         else:

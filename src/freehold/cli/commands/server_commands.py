@@ -19,7 +19,7 @@ def _metadata(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give the command ``metadata``, the Configuration of the metadata controller."""
 
     @functools.wraps(command)
-    def configured(
+    def run_configured(
         *given: Any, sync_period: float, approve_above: int, ignore_tag_keys: str, ignore_tag_prefixes: str, **more: Any
     ) -> Any:
         from freehold.tags.policy.configuration import Configuration
@@ -29,8 +29,8 @@ def _metadata(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*given, metadata=Configuration(sync_period, approve_above, ignored), **more)
 
     for option in _OPTIONS:
-        configured = option(configured)
-    return configured
+        run_configured = option(run_configured)
+    return run_configured
 
 
 def _period(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -52,7 +52,7 @@ _OPTIONS = (
         help="Tag keys that begin with one of these are in no operation.",
     ),
     click.option(
-        "--ignore-tag-keys", default="", metavar="KEY,…", callback=options.filled,
+        "--ignore-tag-keys", default="", metavar="KEY,…", callback=options.refuse_empty_text,
         help="Tag keys that no metadata object touches.",
     ),
     click.option(
@@ -97,7 +97,7 @@ def serve(**given: Any) -> None:
     default="",
     type=click.Path(),
     metavar="FILE",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="[default: KUBECONFIG, the pod's own, ~/.kube/config]",
 )
 @click.option(
@@ -108,12 +108,16 @@ def serve(**given: Any) -> None:
     help="Whether an object waits for the Cluster that owns it: where Cluster API is installed, always, never.",
 )
 @click.option(
-    "-n", "--namespace", default="", callback=options.filled, help="Serve this namespace only [default: all]."
+    "-n",
+    "--namespace",
+    default="",
+    callback=options.refuse_empty_text,
+    help="Serve this namespace only [default: all].",
 )
 @click.option(
     "--keys-namespace",
     default="",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
 @click.option(

@@ -18,15 +18,15 @@ from freehold.cli.commands.tags_server import outcomes
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, access
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
-from freehold.cli.local.user_audit import decided, who
+from freehold.cli.local.session import Session, open_session
+from freehold.cli.local.user_audit import log_decision, who
 from freehold.cli.objects import manifests
 from freehold.cli.objects.applying import Applied, Target, apply, targets
 from freehold.cli.output.hints import hint
 from freehold.cli.output.prompt import ask
-from freehold.cli.output.tables import Rows, printed
+from freehold.cli.output.tables import Rows, format_table
 from freehold.cli.output.tags_text import print_plan
-from freehold.cli.output.terminal import say, shortened, tell, warn, width
+from freehold.cli.output.terminal import say, shorten_names, tell, warn, width
 from freehold.kube.resources import NAMESPACES, Json, Key
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _STUCK_LOOKS = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class TagsApplyRequest:
     """What was asked for. ``approve``: the digest of a plan that waits for a person, empty where none is given."""
 
     documents: Sequence[manifests.ManifestDocument]
@@ -64,14 +64,14 @@ def run(
         state=state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulate_settings=simulate_settings,
         simulator=simulator, keys_namespace=keys_namespace,
     )  # fmt: skip
-    asked = Asked(documents, namespace, create_namespace, approve, yes, timeout, force_conflicts)
+    asked = TagsApplyRequest(documents, namespace, create_namespace, approve, yes, timeout, force_conflicts)
     run_to_end(apply_tags(target, asked))
 
 
-async def apply_tags(target: Access, asked: Asked) -> None:
+async def apply_tags(target: Access, asked: TagsApplyRequest) -> None:
     """Apply the tags. Raises CliError, also if a resource is not as it was asked for."""
-    wanted, plans, digests = await _agreed(planning_only(target), asked)
-    async with opened(target) as session:
+    wanted, plans, digests = await _agree_on_plan(planning_only(target), asked)
+    async with open_session(target) as session:
         tell(session.describe())
         applied = await apply(
             session.client, wanted, create_namespaces=asked.create_namespace, force=asked.force_conflicts
@@ -87,9 +87,11 @@ def planning_only(target: Access) -> Access:
     return replace(target, options=replace(target.options, operator=False))
 
 
-async def _agreed(target: Access, asked: Asked) -> tuple[Sequence[Target], Sequence[TagPlan], Mapping[str, str]]:
+async def _agree_on_plan(
+    target: Access, asked: TagsApplyRequest
+) -> tuple[Sequence[Target], Sequence[TagPlan], Mapping[str, str]]:
     """Return what is applied, the plan that was agreed to, and the digests to store. Raises CliError."""
-    async with opened(target) as session:
+    async with open_session(target) as session:
         wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
         _refuse_others(wanted)
         objects = await as_stored(session, wanted, create_namespace=asked.create_namespace)
@@ -97,7 +99,7 @@ async def _agreed(target: Access, asked: Asked) -> tuple[Sequence[Target], Seque
         for each in plans:
             print_plan(each)
         _refuse_impossible(plans)
-        return wanted, plans, await _approved(plans, asked)
+        return wanted, plans, await _obtain_approval(plans, asked)
 
 
 def _refuse_others(wanted: Sequence[Target]) -> None:
@@ -118,7 +120,7 @@ def _refuse_impossible(plans: Sequence[TagPlan]) -> None:
         warn(f"warning: {told}")
 
 
-async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]:
+async def _obtain_approval(plans: Sequence[TagPlan], asked: TagsApplyRequest) -> Mapping[str, str]:
     """Return the digests to store, by object. A person who says yes to a plan approves it. Raises CliError."""
     waiting = {each.object: each.digest for each in plans if each.digest}
     named = set(asked.approve.split(","))  # a condition names one, a plan those of all providers
@@ -138,7 +140,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
         return  # the audit log of that API server has it; the annotation names the person
     for each in applied:
         spec = each.target.document.obj.get("spec")
-        decided(target.state, session.clock, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
+        log_decision(target.state, session.clock, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
     audit_approvals(target, session, digests)
 
 
@@ -150,7 +152,7 @@ async def ask_to_apply(*, approves: bool) -> None:
 def audit_approvals(target: Access, session: Session, digests: Mapping[str, str]) -> None:
     if target.state is not None:
         for name, digest in digests.items():
-            decided(target.state, session.clock, f"CloudMetadata {name}", f"approved the plan {digest}")
+            log_decision(target.state, session.clock, f"CloudMetadata {name}", f"approved the plan {digest}")
 
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
@@ -228,7 +230,7 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     left = {each.resource for plan in plans for each in plan.resources if each.changes}
     unapproved = [plan for plan in plans if plan.object not in digests]
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
-    told = await _told(session, keys, since)
+    told = await _read_progress(session, keys, since)
     prevented = {**told.left, **{where: why for plan in plans for where, why in plan.left.items()}}
     return replace(
         told,
@@ -243,7 +245,7 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     )
 
 
-async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
+async def _read_progress(session: Session, keys: Sequence[Key], since: int) -> _Now:
     """Read what the operator says. Of an operator in a cluster, only conditions are known.
 
     ``since``: the number of the last pass that was over when the person asked.
@@ -278,9 +280,9 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
     planned = {each.resource for plan in plans for each in plan.resources if each.changes}
     names = sorted({*planned, *now.undone, *now.held, *now.failed, *now.left, *now.trimmed})
-    rows = [(shortened(name), *_outcome(name, now)) for name in names]
+    rows = [(shorten_names(name), *_outcome(name, now)) for name in names]
     if rows:
-        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(_together(rows))), width()):
+        for line in format_table(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(_together(rows))), width()):
             say(line)
     counts = Counter(outcome for _, outcome, _ in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))

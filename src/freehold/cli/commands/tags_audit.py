@@ -11,9 +11,9 @@ from typing import Any
 from freehold.cli.commands.audit import CHANGES, check, documents, logs_of, when
 from freehold.cli.local.state_directory import StateDirectory, default_path
 from freehold.cli.output.formats import emit
-from freehold.cli.output.tables import Rows, printed
-from freehold.cli.output.tags_text import shown
-from freehold.cli.output.terminal import say, shortened, tell, width
+from freehold.cli.output.tables import Rows, format_table
+from freehold.cli.output.tags_text import quote_tag_text
+from freehold.cli.output.terminal import say, shorten_names, tell, width
 
 _METADATA = ("CloudMetadata", "AWSMetadata", "IBMMetadata")
 _ENDS = ("done", "refused", "unknown")
@@ -54,7 +54,7 @@ def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: st
         tell("no tag was changed from here")
         return
     heads = ("TIME", "OUTCOME", "RESOURCE", "MESSAGE")
-    for line in printed(Rows(heads, tuple(map(_cells, found))), width()):
+    for line in format_table(Rows(heads, tuple(map(_cells, found))), width()):
         say(line)
 
 
@@ -114,9 +114,9 @@ def _cells(change: Change) -> tuple[str, ...]:
     time = when(change.time)
     if not change.resource:
         return time, change.outcome, change.object, f"by {change.who}: {change.why}"
-    message = f"{shown(change.key)}: {_value(change.before)} → {_value(change.after)}, for {change.object}"
-    return time, change.outcome or "not known", shortened(change.resource), f"{message} {change.why}".rstrip()
+    message = f"{quote_tag_text(change.key)}: {_value(change.before)} → {_value(change.after)}, for {change.object}"
+    return time, change.outcome or "not known", shorten_names(change.resource), f"{message} {change.why}".rstrip()
 
 
 def _value(value: str | None) -> str:
-    return "(none)" if value is None else shown(value)
+    return "(none)" if value is None else quote_tag_text(value)

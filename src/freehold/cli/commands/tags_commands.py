@@ -25,7 +25,7 @@ def tags() -> None:
 
 
 @tags.command(name="plan", short_help="Say what would become of which tags; write nothing.")
-@click.argument("words", metavar="[NAME]", nargs=-1, callback=options.filled)
+@click.argument("words", metavar="[NAME]", nargs=-1, callback=options.refuse_empty_text)
 @options.filename("Manifest to plan")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else.")
 @options.output
@@ -48,7 +48,7 @@ def tags_plan(**given: Any) -> None:
     "--approve",
     default="",
     metavar="DIGEST",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="Approve the plan with this digest, where it waits for a person.",
 )
 @click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
@@ -69,8 +69,10 @@ def tags_apply(**given: Any) -> None:
 @tags.command(name="audit", short_help="Show who changed which tag, when, from what to what.")
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=options.NonEmptyPath(path_type=Path, dir_okay=False))
 @click.option("--verify", is_flag=True, help="Check that no line of the audit logs was changed, taken out or added.")
-@click.option("--resource", default="", metavar="ID", callback=options.filled, help="Only of ids that contain this.")
-@click.option("--key", default="", callback=options.filled, help="Only of this tag key.")
+@click.option(
+    "--resource", default="", metavar="ID", callback=options.refuse_empty_text, help="Only of ids that contain this."
+)
+@click.option("--key", default="", callback=options.refuse_empty_text, help="Only of this tag key.")
 @options.output
 @options.state
 def tags_audit(**given: Any) -> None:
@@ -99,7 +101,7 @@ def tags_report(**given: Any) -> None:
 
 
 @tags.command(name="edit", short_help="Edit the tags of an object in $EDITOR.")
-@click.argument("words", metavar="[KIND] NAME", nargs=-1, required=True, callback=options.filled)
+@click.argument("words", metavar="[KIND] NAME", nargs=-1, required=True, callback=options.refuse_empty_text)
 @options.yes("Do not ask before it is applied.")
 @options.timeout
 @_where
@@ -116,22 +118,29 @@ def tags_edit(**given: Any) -> None:
 @tags.command(name="login", short_help="Say which credentials the state directory uses.")
 @click.option("--cloud", type=click.Choice(["aws", "ibm"]), help="Log in there [default: show what is used].")
 @click.option(
-    "--profile", default="", callback=options.filled, help="AWS: a profile of ~/.aws, also of single sign-on."
+    "--profile",
+    default="",
+    callback=options.refuse_empty_text,
+    help="AWS: a profile of ~/.aws, also of single sign-on.",
 )
-@click.option("--role", default="", metavar="ARN", callback=options.filled, help="AWS: a role to assume with it.")
-@click.option("--region", default="", callback=options.filled, help="AWS: where objects that name no region are.")
+@click.option(
+    "--role", default="", metavar="ARN", callback=options.refuse_empty_text, help="AWS: a role to assume with it."
+)
+@click.option(
+    "--region", default="", callback=options.refuse_empty_text, help="AWS: where objects that name no region are."
+)
 @click.option(
     "--api-key-file",
     default="",
     metavar="FILE",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="IBM Cloud: the API key is in this file, - for standard input [default: asked for, unseen].",
 )
 @click.option(
     "--trusted-profile",
     default="",
     metavar="ID",
-    callback=options.filled,
+    callback=options.refuse_empty_text,
     help="IBM Cloud: a trusted profile that the identity of the key assumes, like Profile-1a2b….",
 )
 @click.option("--no-check", is_flag=True, help="Do not ask the cloud whose credentials they are.")

@@ -20,15 +20,15 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.access import Access, access
 from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.logins import without_secrets
-from freehold.cli.local.session import Session, opened
-from freehold.cli.local.user_audit import decided
+from freehold.cli.local.session import Session, open_session
+from freehold.cli.local.user_audit import log_decision
 from freehold.cli.objects import manifests
-from freehold.cli.objects.naming import Naming, parse_names
+from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.objects.object_lookup import absent, all_of
 from freehold.cli.objects.schema_errors import sentences
 from freehold.cli.output.hints import hint
 from freehold.cli.output.tags_text import print_plan
-from freehold.cli.output.terminal import escaped, say, tell
+from freehold.cli.output.terminal import escape_text, say, tell
 from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 
@@ -69,11 +69,11 @@ def run(
 
 
 async def _edit(target: Access, words: Sequence[str], namespace: str, patience: float, *, yes: bool) -> None:
-    async with opened(target) as session:
-        stored = await _stored(session, words, namespace)
+    async with open_session(target) as session:
+        stored = await _read_stored(session, words, namespace)
         name = stored[0][1]["metadata"]["name"]
         with tempfile.TemporaryDirectory(prefix="freehold-edit-") as folder:
-            found = await _wished(session, target, stored, Path(folder) / f"{name}.yaml")
+            found = await _edit_until_valid(session, target, stored, Path(folder) / f"{name}.yaml")
         if found is None:
             tell("nothing was changed")
             return
@@ -88,18 +88,20 @@ async def _edit(target: Access, words: Sequence[str], namespace: str, patience: 
             subject = f"{edit.resource.kind} {key_of(edit.wanted)}"
             say(f"{subject}: edited")
             if target.state is not None:
-                decided(target.state, session.clock, subject, "edited (tags edit)", {"spec": edit.wanted.get("spec")})
+                log_decision(
+                    target.state, session.clock, subject, "edited (tags edit)", {"spec": edit.wanted.get("spec")}
+                )
         audit_approvals(target, session, digests)
         await see_done(session, target, plans, digests, patience)
 
 
-async def _stored(session: Session, words: Sequence[str], namespace: str) -> list[tuple[Resource, Json]]:
+async def _read_stored(session: Session, words: Sequence[str], namespace: str) -> list[tuple[Resource, Json]]:
     """Read the object that the words name, with what it refers to. Raises CliError."""
     from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
     from freehold.tags.policy.references import Reference, refers_to
 
     resources = (CLOUD_METADATAS, *PROVIDERS.values())
-    naming = Naming("tags edit", resources)
+    naming = NameSyntax("tags edit", resources)
     wanted = await parse_names(session, naming, words, namespace or session.namespace)
     if len(wanted) > 1:
         raise CliError("edit one object at a time", code=MISUSED)
@@ -120,20 +122,20 @@ async def _stored(session: Session, words: Sequence[str], namespace: str) -> lis
     return [*(each for each in named if each not in referred), *referred]
 
 
-async def _wished(
+async def _edit_until_valid(
     session: Session, target: Access, stored: Sequence[tuple[Resource, Json]], path: Path
 ) -> tuple[list[Edited], list[TagPlan]] | None:
     """Return the edits once they can be applied; None for no edit. Raises CliError."""
-    text = before = "---\n".join(_shown(row) for _, row in stored)
+    text = before = "---\n".join(_render_for_edit(row) for _, row in stored)
     wrong: list[str] = []
     while True:
         # in a thread: this process may be the server, and goes on serving while a person types
-        now = await asyncio.to_thread(_typed, path, before, wrong)
+        now = await asyncio.to_thread(_edit_text, path, before, wrong)
         if not now.strip() or yaml_equal(now, text):
             return None
         try:
             edits = _edits(path, stored)
-            wrong = await _refused(session, edits)
+            wrong = await _dry_run_edits(session, edits)
             plans = [] if wrong else await plans_of(session, target, [each.wanted for each in edits])
             wrong += [f"{each.object}: {told}" for each in plans for told in each.problems if not each.selected]
         except Outdated:
@@ -147,7 +149,7 @@ async def _wished(
         before = now
 
 
-def _typed(path: Path, text: str, wrong: Sequence[str]) -> str:
+def _edit_text(path: Path, text: str, wrong: Sequence[str]) -> str:
     """Open ``text`` in the editor, below a sentence that says what is ``wrong`` with it. Raises CliError."""
     told = "".join(f"# {line}\n" for each in wrong for line in _lines(each))
     path.write_text(f"{_HELP}{told}{text}", encoding="utf-8")
@@ -160,7 +162,7 @@ def _typed(path: Path, text: str, wrong: Sequence[str]) -> str:
 
 
 def _lines(sentence: str) -> list[str]:
-    return [escaped(line) for line in sentence.split("\n")]
+    return [escape_text(line) for line in sentence.split("\n")]
 
 
 def _open(path: Path) -> None:
@@ -186,7 +188,7 @@ def yaml_equal(left: str, right: str) -> bool:
         return False
 
 
-def _shown(row: Json) -> str:
+def _render_for_edit(row: Json) -> str:
     """Render an object for a person to edit, without its status and the fields that the server keeps."""
     metadata = {name: row["metadata"][name] for name in _KEPT if name in row["metadata"]}
     content = {"apiVersion": row["apiVersion"], "kind": row["kind"], "metadata": metadata, "spec": row.get("spec", {})}
@@ -206,7 +208,7 @@ def _edits(path: Path, stored: Sequence[tuple[Resource, Json]]) -> list[Edited]:
                 f"{resource.kind} {key_of(row)}: {', '.join(beyond)} is not edited here, only spec and labels: use "
                 "kubectl for the rest"
             )
-        found.append(Edited(resource, row, _merged(row, given)))
+        found.append(Edited(resource, row, _merge_edit(row, given)))
     if documents:
         names = ", ".join(f"{kind} {key}" for kind, key in documents)
         raise CliError(f"{names} was not opened: this command creates and renames nothing; use {hint('tags apply')}")
@@ -219,14 +221,14 @@ def _not_edited(given: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"metadata.{name}" for name in given.get("metadata") or {} if name not in _KEPT)
 
 
-def _merged(row: Json, given: Mapping[str, Any]) -> Json:
+def _merge_edit(row: Json, given: Mapping[str, Any]) -> Json:
     labels = (given.get("metadata") or {}).get("labels")
     metadata = {name: value for name, value in row["metadata"].items() if name not in ("labels", "managedFields")}
     merged = {**row, "metadata": {**metadata, **({"labels": labels} if labels else {})}, "spec": given.get("spec", {})}
     return row if (merged["spec"], labels or {}) == (row.get("spec"), row["metadata"].get("labels") or {}) else merged
 
 
-async def _refused(session: Session, edits: Sequence[Edited]) -> list[str]:
+async def _dry_run_edits(session: Session, edits: Sequence[Edited]) -> list[str]:
     """Send each edit as a dry run, and return the refusals. Raises CliError if it is not the object that was opened."""
     wrong = []
     for each in edits:

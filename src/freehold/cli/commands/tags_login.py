@@ -13,7 +13,7 @@ from freehold.cli.local import logins
 from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.logins import Login
 from freehold.cli.local.state_directory import CloudChoice, StateDirectory, default_path
-from freehold.cli.local.user_audit import decided
+from freehold.cli.local.user_audit import log_decision
 from freehold.cli.output.prompt import somebody_is_there
 from freehold.cli.output.terminal import say, tell
 from freehold.providers.aws.access import ROLE_VARIABLE
@@ -45,7 +45,7 @@ def run(
         login = replace(before, profile=profile, role=role, region=region)
         if not forget:
             _check_profile(profile)
-            _tried(login, check=not no_check)
+            _check_credentials(login, check=not no_check)
         logins.write(directory, login)
     else:
         if profile or role or region:
@@ -64,7 +64,9 @@ def _audit(directory: StateDirectory, cloud: str, *, forget: bool) -> None:
     aws = {"profile": login.profile, "role": login.role, "region": login.region}
     used = aws if cloud == "aws" else {"key": login.key_in, "trustedProfile": login.trusted_profile}
     why = "credentials forgotten (tags login)" if forget else "credentials chosen (tags login)"
-    decided(directory, SystemClock(), f"login {cloud}", why, {name: value for name, value in used.items() if value})
+    log_decision(
+        directory, SystemClock(), f"login {cloud}", why, {name: value for name, value in used.items() if value}
+    )
 
 
 def _show(directory: StateDirectory) -> None:
@@ -96,7 +98,7 @@ def _check_profile(profile: str) -> None:
         raise CliError(f"AWS has no profile {profile}; {there}")
 
 
-def _tried(login: Login, *, check: bool) -> None:
+def _check_credentials(login: Login, *, check: bool) -> None:
     """Whose credentials they are, asked from AWS. Raises CliError."""
     if not check:
         return

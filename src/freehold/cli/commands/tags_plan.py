@@ -13,10 +13,10 @@ from freehold.cli.errors import CHANGES, MISUSED, NOTHING, CliError
 from freehold.cli.local.access import Access, access
 from freehold.cli.local.cloud_reads import ring_of, settings_of, simulator_of
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import Session, opened
+from freehold.cli.local.session import Session, open_session
 from freehold.cli.objects import manifests
 from freehold.cli.objects.applying import Target, missing_namespaces, not_in_manifest, targets, trial
-from freehold.cli.objects.naming import Naming, parse_names
+from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.objects.object_lookup import absent
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint
@@ -70,22 +70,24 @@ def refuse_unclear(plans: Sequence[TagPlan]) -> None:
 async def _plans(
     target: Access, documents: Sequence[manifests.ManifestDocument] | None, words: Sequence[str], namespace: str
 ) -> list[TagPlan]:
-    async with opened(target) as session:
+    async with open_session(target) as session:
         where = namespace or session.namespace
         if documents is not None:
             wanted = await targets(session.client, documents, where)
             return await plans_of(session, target, await as_stored(session, wanted))
-        name = await _named(session, words, where)
-        return await plans_of(session, target, (), await selected(session, name, where, anywhere=not namespace))
+        name = await _find_name(session, words, where)
+        return await plans_of(
+            session, target, (), await find_cloud_metadata(session, name, where, anywhere=not namespace)
+        )
 
 
-async def _named(session: Session, words: Sequence[str], where: str) -> str:
+async def _find_name(session: Session, words: Sequence[str], where: str) -> str:
     """Find the name that the words say; empty for all objects. Raises CliError."""
     from freehold.tags.context import CLOUD_METADATAS
 
     if not words:
         return ""
-    named = await parse_names(session, Naming("tags plan", (CLOUD_METADATAS,)), words, where)
+    named = await parse_names(session, NameSyntax("tags plan", (CLOUD_METADATAS,)), words, where)
     if len(named) > 1:
         raise CliError("plan one object at a time, or all of them", code=MISUSED)
     return named[0].name
@@ -106,7 +108,7 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
     return found
 
 
-async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
+async def find_cloud_metadata(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
     """Find the stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
     from freehold.tags.context import CLOUD_METADATAS
 

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.cli.commands.tags_plan import plans_of, refuse_unclear, selected
+from freehold.cli.commands.tags_plan import find_cloud_metadata, plans_of, refuse_unclear
 from freehold.cli.local.access import Access, access
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.session import opened
+from freehold.cli.local.session import open_session
 from freehold.cli.output.formats import emit
-from freehold.cli.output.tables import Rows, printed
-from freehold.cli.output.tags_findings import Finding, Report, Share, Standing
-from freehold.cli.output.tags_text import shown
-from freehold.cli.output.terminal import columns, say, shortened, tell, width
+from freehold.cli.output.tables import Rows, format_table
+from freehold.cli.output.tags_findings import Finding, Share, Standing, TagsReport
+from freehold.cli.output.tags_text import quote_tag_text
+from freehold.cli.output.terminal import columns, say, shorten_names, tell, width
 
 if TYPE_CHECKING:
     from freehold.tags.tag_plan import ResourceChanges, TagPlan, TagRow
@@ -56,14 +56,14 @@ def run(
 
 
 async def _plans(target: Access, namespace: str) -> tuple[list[TagPlan], str, str]:
-    async with opened(target) as session:
-        keys = await selected(session, "", namespace or session.namespace, anywhere=not namespace)
+    async with open_session(target) as session:
+        keys = await find_cloud_metadata(session, "", namespace or session.namespace, anywhere=not namespace)
         plans = await plans_of(session, target, (), keys)
         made = datetime.fromtimestamp(session.clock.now(), UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return plans, made, session.describe().partition(", ")[0]
 
 
-def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
+def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> TagsReport:
     kinds: dict[str, Counter[Standing]] = {}
     objects = []
     for plan in plans:
@@ -81,7 +81,7 @@ def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
     findings = tuple(finding for plan in plans for finding in _findings(plan))
     told = tuple(f"{each.object}: {said}" for each in plans for said in (*each.problems, *each.unanswered, *each.notes))
     by_kind = tuple(Share(kind, counts) for kind, counts in sorted(kinds.items()))
-    return Report(made, cloud, tuple(objects), by_kind, findings, told, any(each.blind for each in plans))
+    return TagsReport(made, cloud, tuple(objects), by_kind, findings, told, any(each.blind for each in plans))
 
 
 def standing(resource: ResourceChanges) -> Standing:
@@ -97,7 +97,7 @@ def _of_row(row: TagRow) -> Standing:
 
 
 def _findings(plan: TagPlan) -> Iterator[Finding]:
-    from freehold.cli.output.tags_text import beside, why
+    from freehold.cli.output.tags_text import omit_resource_name, why
 
     for each in plan.resources:
         place = (plan.object, each.resource, each.kind, each.account, each.region)
@@ -105,15 +105,15 @@ def _findings(plan: TagPlan) -> Iterator[Finding]:
             if (how := _of_row(row)) is not Standing.AS_WANTED:
                 found = " and ".join(row.before)
                 wanted = row.after if row.after is not None else ""
-                yield Finding(*place, row.key, found, wanted, how.value, beside(each, why(row)))
+                yield Finding(*place, row.key, found, wanted, how.value, omit_resource_name(each, why(row)))
         for note in each.notes:
-            yield Finding(*place, "", "", "", Standing.REFUSED.value, beside(each, note))
+            yield Finding(*place, "", "", "", Standing.REFUSED.value, omit_resource_name(each, note))
     for resource, kind in plan.unread.items():
         why_not = "it could not be read: its tags are not known"
         yield Finding(plan.object, resource, kind, "", "", "", "", "", Standing.UNKNOWN.value, why_not)
 
 
-def _document(report: Report) -> dict[str, object]:
+def _document(report: TagsReport) -> dict[str, object]:
     shares = {
         name: [{"name": each.name, "resources": each.total, **_counts(each)} for each in found]
         for name, found in (("objects", report.objects), ("kinds", report.kinds))
@@ -126,7 +126,7 @@ def _counts(share: Share) -> dict[str, int]:
     return {each.value: share.counts.get(each, 0) for each in Standing}
 
 
-def _print(report: Report) -> None:
+def _print(report: TagsReport) -> None:
     if not report.objects:
         return  # it was said that there are none
     told = [each for each in _TOLD if each is not Standing.UNKNOWN or report.whole.counts.get(each)]
@@ -135,8 +135,8 @@ def _print(report: Report) -> None:
         say(line)
     if report.findings:
         say()
-        rows = tuple((each.standing, shortened(each.resource), _told(each)) for each in report.findings)
-        for line in printed(Rows(("STANDING", "RESOURCE", "WHY"), rows), width()):
+        rows = tuple((each.standing, shorten_names(each.resource), _describe_finding(each)) for each in report.findings)
+        for line in format_table(Rows(("STANDING", "RESOURCE", "WHY"), rows), width()):
             say(line)
     for note in report.open_:
         tell(f"note: {note}")
@@ -148,10 +148,10 @@ def _share_row(share: Share, told: Sequence[Standing]) -> tuple[str, ...]:
     return share.name, str(share.total), good, *counts
 
 
-def _told(finding: Finding) -> str:
+def _describe_finding(finding: Finding) -> str:
     if not finding.key:
         return finding.why
-    values = [shown(each) if each else "(none)" for each in (finding.found, finding.wanted)]
+    values = [quote_tag_text(each) if each else "(none)" for each in (finding.found, finding.wanted)]
     if finding.standing == Standing.REFUSED:
-        return f"{shown(finding.key)} is {values[0]}: {finding.why}"
-    return f"{shown(finding.key)}: {' → '.join(values)}, {finding.why}"
+        return f"{quote_tag_text(finding.key)} is {values[0]}: {finding.why}"
+    return f"{quote_tag_text(finding.key)}: {' → '.join(values)}, {finding.why}"

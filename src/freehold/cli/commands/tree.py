@@ -11,7 +11,7 @@ from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.fast_read import ReadSession, read
 from freehold.cli.local.key_ring import key_ring
 from freehold.cli.objects.kinds import OURS
-from freehold.cli.objects.naming import Naming, parse_names
+from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.objects.object_lookup import absent, list_machines, of_name
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, hint_for_files
@@ -80,7 +80,7 @@ def _find_served(documents: Sequence[ManifestDocument], where: str) -> list[tupl
 async def _read_named(session: ReadSession, words: Sequence[str], where: str) -> list[Json]:
     """Read what the words name, of every kind where they say none: looking does no harm. Raises CliError."""
     found: list[Json] = []
-    for each in await parse_names(session, Naming("tree"), words, where):
+    for each in await parse_names(session, NameSyntax("tree"), words, where):
         key = Key(where, each.name)
         objects = await of_name(session, each.kinds, key)
         if not objects:

@@ -7,10 +7,10 @@ from typing import Unpack
 
 from freehold.cli.local.access import Access, Where, access
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.memory import uncollected
-from freehold.cli.local.session import opened
+from freehold.cli.local.memory import pause_garbage_collector
+from freehold.cli.local.session import open_session
 from freehold.cli.objects import manifests
-from freehold.cli.objects.applying import Applied, Target, Verb, apply, targets
+from freehold.cli.objects.applying import Applied, ApplyEffect, Target, apply, targets
 from freehold.cli.objects.following import Followed, UntilReady, ViewSnapshot, follow
 from freehold.cli.output.hints import hint
 from freehold.cli.output.progress import CountProgress, display
@@ -32,11 +32,13 @@ def run(
     documents = manifests.read(*filename, namespace=namespace)
     target = access(**where)
     run_to_end(
-        _up(target, documents, namespace, timeout, create_namespaces=create_namespace, force_conflicts=force_conflicts)
+        _apply_and_wait(
+            target, documents, namespace, timeout, create_namespaces=create_namespace, force_conflicts=force_conflicts
+        )
     )
 
 
-async def _up(
+async def _apply_and_wait(
     target: Access,
     documents: Sequence[manifests.ManifestDocument],
     namespace: str,
@@ -45,10 +47,10 @@ async def _up(
     create_namespaces: bool,
     force_conflicts: bool,
 ) -> None:
-    async with opened(target) as session:
+    async with open_session(target) as session:
         tell(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
-        with CountProgress() as counting, uncollected():
+        with CountProgress() as counting, pause_garbage_collector():
             applied = await apply(
                 session.client, wanted, counting, create_namespaces=create_namespaces, force=force_conflicts
             )
@@ -61,7 +63,7 @@ async def _up(
         with display() as show:
             verdict, changed = UntilReady(log=session.log, alone=session.running is not None), _versions(applied)
             picture = await follow(session, followed, show, verdict, patience=patience, news_only=True, applied=changed)
-        _conclude(picture, [each.target for each in applied if each.verb is Verb.UNCHANGED])
+        _conclude(picture, [each.target for each in applied if each.verb is ApplyEffect.UNCHANGED])
 
 
 def _versions(applied: Sequence[Applied]) -> Mapping[Followed, str]:
@@ -69,7 +71,7 @@ def _versions(applied: Sequence[Applied]) -> Mapping[Followed, str]:
     return {
         (each.target.resource, each.target.key): str(each.obj["metadata"]["resourceVersion"])
         for each in applied
-        if each.verb is not Verb.UNCHANGED
+        if each.verb is not ApplyEffect.UNCHANGED
     }
 
 
@@ -89,7 +91,7 @@ def _print_applied(applied: Sequence[Applied]) -> None:
 
 
 def _count_kinds(applied: Sequence[Applied]) -> str:
-    counts: dict[tuple[str, Verb], int] = {}
+    counts: dict[tuple[str, ApplyEffect], int] = {}
     for each in applied:
         word = (each.target.resource.kind, each.verb)
         counts[word] = counts.get(word, 0) + 1

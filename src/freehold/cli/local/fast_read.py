@@ -142,13 +142,13 @@ def run_with_session(target: Access, work: Callable[[Session], Coroutine[Any, An
     """Do ``work`` on an event loop, with a session of any sort. Raises CliError."""
     from freehold.cli.local.event_loop import run
     from freehold.cli.local.log_file import log_to
-    from freehold.cli.local.session import opened
+    from freehold.cli.local.session import open_session
 
     if target.state:
         log_to(target.state.log)
 
     async def whole() -> T:
-        async with opened(target) as found:
+        async with open_session(target) as found:
             return await work(found)
 
     return run(whole())

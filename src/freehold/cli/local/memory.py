@@ -29,7 +29,7 @@ def use_few_arenas() -> None:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_garbage_collector() -> Iterator[None]:
     """Do without the collector: it would walk thousands of documents again and again, which have no cycles."""
     was_on = gc.isenabled()
     gc.disable()

@@ -184,7 +184,7 @@ class Session:
 
 
 @asynccontextmanager
-async def opened(access: Access) -> AsyncIterator[Session]:
+async def open_session(access: Access) -> AsyncIterator[Session]:
     """Open a session for the length of a command."""
     session = Session(access)
     try:

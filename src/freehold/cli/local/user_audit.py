@@ -21,7 +21,7 @@ def who() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
-def decided(
+def log_decision(
     state: StateDirectory, clock: SystemClock, subject: str, why: str, more: Mapping[str, Any] | None = None
 ) -> None:
     """Write one line: who did what to which object. Raises CliError where it cannot be written."""

@@ -17,7 +17,7 @@ from freehold.cli.objects.manifest_fields import is_as_applied, manifest_fields,
 from freehold.cli.objects.manifests import ManifestDocument
 from freehold.cli.objects.schema_errors import is_contested, sentences, unknown_fields
 from freehold.cli.output.highlights import being_deleted
-from freehold.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound
+from freehold.kube.errors import AlreadyExists, Conflict, InvalidRequest, KubeError, ObjectNotFound
 from freehold.kube.field_managers import CLI, OPERATOR, build_handover_patch
 from freehold.kube.object_client import ObjectClient, PatchKind, Request
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
@@ -39,7 +39,7 @@ _STRICT = re.compile(r'(unknown|duplicate) field "([^"]+)"')
 """How a server words what strict field validation found."""
 
 
-class Verb(Enum):
+class ApplyEffect(Enum):
     """The effect of an apply on one object."""
 
     CREATED = "created"
@@ -68,7 +68,7 @@ class Applied:
     """An applied document; ``obj`` is the server's answer, of a batch no more than the resourceVersion."""
 
     target: Target
-    verb: Verb
+    verb: ApplyEffect
     obj: Json
 
 
@@ -105,7 +105,7 @@ async def targets(client: ObjectClient, documents: Sequence[ManifestDocument], n
     """
     catalog, found, unknown = Catalog(client), [], []
     for each in documents:
-        resource = await catalog.of(each.api_version, each.kind)
+        resource = await catalog.find_kind(each.api_version, each.kind)
         if resource is None:
             unknown.append(
                 f"{each.place}: {each.kind} {each.name}: this server knows no {each.kind} in {each.api_version}"
@@ -230,7 +230,7 @@ async def _read_current(client: ObjectClient, places: Sequence[tuple[Target, Key
     answers = await client.send_many([Request("GET", resource.build_object_path(key)) for resource, key in single])
     for place, answer in zip(single, answers, strict=True):
         if isinstance(answer, KubeError):
-            if not isinstance(answer, NotFound):
+            if not isinstance(answer, ObjectNotFound):
                 raise answer
         else:
             listed[place] = answer
@@ -244,7 +244,9 @@ async def _create_namespace(client: ObjectClient, name: str, query: dict[str, st
 
 async def _find_all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> list[str]:
     """Find all that is wrong: a server that meets an unknown field looks no further, so it is asked again."""
-    (strict,) = await _outcomes(client, [_plain_put(put, "Strict")]) if isinstance(refusal, Invalid) else [refusal]
+    (strict,) = (
+        await _outcomes(client, [_plain_put(put, "Strict")]) if isinstance(refusal, InvalidRequest) else [refusal]
+    )
     if not isinstance(strict, KubeError):
         return sentences(refusal)  # only an apply is refused
     found = _STRICT.findall(strict.message)
@@ -280,7 +282,7 @@ def not_in_manifest(missing: Collection[str], wanted: Sequence[Target]) -> list[
 async def _exists(client: ObjectClient, namespace: str) -> bool:
     try:
         await client.get(NAMESPACES, Key("", namespace))
-    except NotFound:
+    except ObjectNotFound:
         return False
     return True
 
@@ -290,11 +292,11 @@ async def _settle(client: ObjectClient, target: Target, outcome: Applied | KubeE
     for _ in range(_ATTEMPTS):
         if isinstance(outcome, Applied):
             return outcome
-        if isinstance(outcome, Invalid):
+        if isinstance(outcome, InvalidRequest):
             raise CliError(f"{target} was refused", sentences(outcome)) from outcome
         if is_contested(outcome):
             raise CliError(f"{target} was refused", [*sentences(outcome), _CONTESTED]) from outcome
-        if not isinstance(outcome, AlreadyExists | Conflict | NotFound):
+        if not isinstance(outcome, AlreadyExists | Conflict | ObjectNotFound):
             raise outcome
         problem = outcome  # somebody else created, changed or deleted it meanwhile: look again
         (current,) = await _read_current(client, [(target, target.key)])
@@ -347,7 +349,7 @@ async def _prepare(client: ObjectClient, put: _Put) -> None:
             if _lacks_record(current, ours):
                 await _put_back(client, resource, key, current, ours)
             return
-        except (Conflict, NotFound):  # somebody was faster
+        except (Conflict, ObjectNotFound):  # somebody was faster
             (current,) = await _read_current(client, [(put.target, key)])
 
 
@@ -373,7 +375,7 @@ async def _hand_over(client: ObjectClient, put: _Put, done: Applied | KubeError)
     if put.request is None or put.request.method != "POST" or not isinstance(done, Applied):
         return
     resource, key = put.target.resource, put.target.key
-    with suppress(Conflict, NotFound):  # it is the operator's then, and the next apply says so
+    with suppress(Conflict, ObjectNotFound):  # it is the operator's then, and the next apply says so
         made = await client.get(resource, key)
         await client.patch(resource, key, build_handover_patch(made, manifest_fields(made), OPERATOR))
 
@@ -401,11 +403,11 @@ def _outcome(put: _Put, answer: Json | KubeError | None) -> Applied | KubeError:
         return answer
     if answer is None:
         assert put.current is not None
-        return Applied(put.target, Verb.UNCHANGED, put.current)
+        return Applied(put.target, ApplyEffect.UNCHANGED, put.current)
     if put.current is None:
-        return Applied(put.target, Verb.CREATED, answer)
+        return Applied(put.target, ApplyEffect.CREATED, answer)
     same = answer["metadata"].get("resourceVersion") == put.current["metadata"].get("resourceVersion")
-    return Applied(put.target, Verb.UNCHANGED if same else Verb.CONFIGURED, answer)
+    return Applied(put.target, ApplyEffect.UNCHANGED if same else ApplyEffect.CONFIGURED, answer)
 
 
 def _place(target: Target, key: Key) -> Json:

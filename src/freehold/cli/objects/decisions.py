@@ -12,10 +12,10 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access
 from freehold.cli.local.key_ring import key_ring
 from freehold.cli.local.session import Session
-from freehold.cli.objects.naming import Naming, find_object
+from freehold.cli.objects.naming import NameSyntax, find_object
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import tell
-from freehold.kube.errors import Conflict, NotFound
+from freehold.kube.errors import Conflict, ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class _Objects(Protocol):
     async def patch(self, resource: Resource, key: Key, body: Json) -> Json: ...
 
 
-async def read_object(session: Session, naming: Naming, words: Sequence[str], namespace: str) -> tuple[Resource, Json]:
+async def read_object(
+    session: Session, naming: NameSyntax, words: Sequence[str], namespace: str
+) -> tuple[Resource, Json]:
     """Read the stored object that the words name. Raises CliError."""
     resource, key = await find_object(session, naming, words, namespace)
     raw = await session.client.get(resource, key)
@@ -77,8 +79,8 @@ def add_decisions(raw: Json, made: Sequence[Decision], ring: KeyRing) -> Json:
         stored = decisions.loads(annotations.get(DECISIONS_ANNOTATION) or "[]")
     except decisions.DamagedDecisions as problem:
         raise CliError(f"annotation {DECISIONS_ANNOTATION}: {problem}; remove it first") from problem
-    keys = ring.of(journal_of(raw).owner)
-    all_of_them = [*decisions.pending(stored), *(decisions.signed(each, keys) for each in made)]
+    keys = ring.derive_keys(journal_of(raw).owner)
+    all_of_them = [*decisions.pending(stored), *(decisions.sign_decision(each, keys) for each in made)]
     return {
         **raw,
         "metadata": {**metadata, "annotations": {**annotations, DECISIONS_ANNOTATION: decisions.dumps(all_of_them)}},
@@ -122,9 +124,9 @@ async def _store(client: _Objects, resource: Resource, raw: Json, made: Sequence
             return
         except Conflict:
             newest = await _read(client, resource, key)
-            if why := _changed(raw, newest, made):
+            if why := _describe_change(raw, newest, made):
                 raise CliError(f"{key}: nothing was stored: {why}. The same command shows what is so now") from None
-        except NotFound as gone:
+        except ObjectNotFound as gone:
             raise CliError(f"{key} is gone meanwhile") from gone
     raise CliError(f"{key}: nothing was stored: the operator changes it too fast; run the same command again")
 
@@ -132,11 +134,11 @@ async def _store(client: _Objects, resource: Resource, raw: Json, made: Sequence
 async def _read(client: _Objects, resource: Resource, key: Key) -> Json:
     try:
         return await client.get(resource, key)
-    except NotFound as gone:
+    except ObjectNotFound as gone:
         raise CliError(f"{key} is gone meanwhile") from gone
 
 
-def _changed(before: Json, now: Json, made: Sequence[Decision]) -> str:
+def _describe_change(before: Json, now: Json, made: Sequence[Decision]) -> str:
     """Say which ground of the decisions is another one now; empty where all is as it was. Raises CliError."""
     if before["metadata"]["uid"] != now["metadata"]["uid"]:
         return "it is another object of this name now"
@@ -158,4 +160,4 @@ def _spec_of_user(raw: Json) -> Json:
 
 def _grounds(entry: Entry | None) -> tuple[str, int, bool]:
     """Return what a decision names and supposes. Whether a mark was read back is no news of it."""
-    return (entry.id, entry.attempt, entry.phase.ours) if entry else ("", 0, False)
+    return (entry.id, entry.attempt, entry.state.ours) if entry else ("", 0, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Resource
 from freehold.providers.registry import SERVED_RESOURCES
@@ -22,14 +22,14 @@ class Catalog:
         self._client = client
         self._known: dict[str, list[tuple[Resource, frozenset[str]]]] = {}
 
-    async def of(self, api_version: str, kind: str) -> Resource | None:
+    async def find_kind(self, api_version: str, kind: str) -> Resource | None:
         """Find the resource of a kind; None when the server does not know it."""
-        for resource, _ in await self._in(api_version):
+        for resource, _ in await self._list_kinds(api_version):
             if resource.kind == kind:
                 return resource
         return None
 
-    async def named(self, word: str, among: Sequence[Resource] = ()) -> Resource | None:
+    async def find_by_word(self, word: str, among: Sequence[Resource] = ()) -> Resource | None:
         """Find the resource that a user means: kind, plural, singular or short name, with or without its group.
 
         Ours come first, then the core group, then the rest. ``among`` restricts it. None where there is no such kind.
@@ -38,7 +38,7 @@ class Catalog:
         name, _, group = word.lower().partition(".")
         versions = sorted({each.api_version for each in among}) if among else await self._versions()
         for api_version in versions:
-            for resource, called in await self._in(api_version):
+            for resource, called in await self._list_kinds(api_version):
                 wanted = group.removeprefix(f"{resource.version}.")
                 if name in called and resource.group.startswith(wanted) and (not among or resource in among):
                     return resource
@@ -46,7 +46,9 @@ class Catalog:
 
     async def names(self) -> list[str]:
         """Return the plurals of all kinds of the server."""
-        found = [resource.plural for version in await self._versions() for resource, _ in await self._in(version)]
+        found = [
+            resource.plural for version in await self._versions() for resource, _ in await self._list_kinds(version)
+        ]
         return sorted(set(found))
 
     async def _versions(self) -> list[str]:
@@ -55,12 +57,12 @@ class Catalog:
         ours = {each.api_version for each in OURS}
         return sorted(["v1", *preferred], key=lambda version: (version not in ours, version != "v1", version))
 
-    async def _in(self, api_version: str) -> list[tuple[Resource, frozenset[str]]]:
+    async def _list_kinds(self, api_version: str) -> list[tuple[Resource, frozenset[str]]]:
         if api_version not in self._known:
             path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
             try:
                 found = (await self._client.request("GET", path)).get("resources") or []
-            except NotFound:
+            except ObjectNotFound:
                 found = []
             self._known[api_version] = [_resource(api_version, each) for each in found if "/" not in each["name"]]
         return self._known[api_version]

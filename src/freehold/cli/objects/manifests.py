@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from freehold.cli.errors import CliError
-from freehold.cli.local.memory import uncollected
+from freehold.cli.local.memory import pause_garbage_collector
 
 Json = dict[str, Any]
 
@@ -147,7 +147,7 @@ def read_text(source: str, shown: str) -> str:
 
 def _documents(text: str, shown: str) -> Iterator[tuple[Any, str]]:
     try:
-        parsed = _parsed(text)
+        parsed = _parse_documents(text)
         _weigh(parsed, {})
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
@@ -163,11 +163,11 @@ def _documents(text: str, shown: str) -> Iterator[tuple[Any, str]]:
             yield content, place
 
 
-def _parsed(text: str) -> list[Any]:
+def _parse_documents(text: str) -> list[Any]:
     """Every document. Raises yaml.YAMLError, ValueError, RecursionError."""
     if all(map(_shallow, re.split("^---", text, flags=re.MULTILINE))):
         try:
-            with uncollected():
+            with pause_garbage_collector():
                 return list(yaml.load_all(text, Loader=_QuickLoader))
         except (yaml.YAMLError, ValueError, RecursionError):
             pass  # the other one says it in its words

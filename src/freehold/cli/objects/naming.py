@@ -30,7 +30,7 @@ class ObjectName:
 
 
 @dataclass(frozen=True)
-class Naming:
+class NameSyntax:
     """The way a command takes names: the option before them, its kinds, and what follows the name in a command.
 
     ``with_namespace``: a name may be NAMESPACE/NAME, because ``-n`` has another meaning in that command.
@@ -61,7 +61,9 @@ def exact_name(resource: Resource, key: Key) -> str:
     return f"{resource.kind}/{key.name}"
 
 
-async def find_objects(session: ReadSession, naming: Naming, words: Sequence[str], namespace: str) -> list[FoundObject]:
+async def find_objects(
+    session: ReadSession, naming: NameSyntax, words: Sequence[str], namespace: str
+) -> list[FoundObject]:
     """Find each object that the words name. Raises CliError unless every one is there, and no name is of several."""
     where = namespace or session.namespace
     named = list(dict.fromkeys(await parse_names(session, naming, words, where)))
@@ -77,7 +79,7 @@ async def find_objects(session: ReadSession, naming: Naming, words: Sequence[str
     return list(dict.fromkeys(each for objects in found for each in objects))
 
 
-async def find_object(session: ReadSession, naming: Naming, words: Sequence[str], namespace: str) -> FoundObject:
+async def find_object(session: ReadSession, naming: NameSyntax, words: Sequence[str], namespace: str) -> FoundObject:
     """Find the one object that the words name. Raises CliError."""
     found = await find_objects(session, naming, words, namespace)
     if len(found) > 1:
@@ -86,7 +88,7 @@ async def find_object(session: ReadSession, naming: Naming, words: Sequence[str]
 
 
 async def split_words(
-    session: ReadSession, naming: Naming, words: Sequence[str], namespace: str
+    session: ReadSession, naming: NameSyntax, words: Sequence[str], namespace: str
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Split words into those that name one object and those that follow. Raises CliError."""
     kind = await _leading_kind(session, naming, words, namespace or session.namespace)
@@ -94,7 +96,9 @@ async def split_words(
     return words[:size], words[size:]
 
 
-async def parse_names(session: ReadSession, naming: Naming, words: Sequence[str], namespace: str) -> list[ObjectName]:
+async def parse_names(
+    session: ReadSession, naming: NameSyntax, words: Sequence[str], namespace: str
+) -> list[ObjectName]:
     """Read what the words say, without a look at whether it is there. Raises CliError."""
     kind = await _leading_kind(session, naming, words, namespace)
     if kind is None:
@@ -106,10 +110,12 @@ async def parse_names(session: ReadSession, naming: Naming, words: Sequence[str]
     return [ObjectName((kind,), *_split_namespace(each)) for each in words[1:]]
 
 
-async def _leading_kind(session: ReadSession, naming: Naming, words: Sequence[str], namespace: str) -> Resource | None:
+async def _leading_kind(
+    session: ReadSession, naming: NameSyntax, words: Sequence[str], namespace: str
+) -> Resource | None:
     """Return the kind that the first word is; None where it is a name. Raises CliError where it may be either."""
     first = words[0]
-    kind = None if "/" in first else await Catalog(session.client).named(first, naming.kinds)
+    kind = None if "/" in first else await Catalog(session.client).find_by_word(first, naming.kinds)
     if kind is None:
         return None
     called = [
@@ -124,11 +130,11 @@ async def _leading_kind(session: ReadSession, naming: Naming, words: Sequence[st
     return None if called else kind
 
 
-async def _parse(catalog: Catalog, naming: Naming, word: str) -> ObjectName:
+async def _parse(catalog: Catalog, naming: NameSyntax, word: str) -> ObjectName:
     prefix, slash, name = word.partition("/")
     if not slash:
         return ObjectName(naming.kinds, word)
-    kind = await catalog.named(prefix, naming.kinds)
+    kind = await catalog.find_by_word(prefix, naming.kinds)
     if kind is None and naming.with_namespace:
         return ObjectName(naming.kinds, *_split_namespace(word))
     if kind is None or not name:
@@ -149,7 +155,7 @@ async def _find(session: ReadSession, wanted: ObjectName, usual: str) -> list[Fo
 
 
 async def _say_absent(
-    session: ReadSession, naming: Naming, missing: Sequence[ObjectName], there: Sequence[FoundObject], usual: str
+    session: ReadSession, naming: NameSyntax, missing: Sequence[ObjectName], there: Sequence[FoundObject], usual: str
 ) -> CliError:
     """Say what is not there, where else it is, and what the same command could do without it."""
     first = missing[0].kinds
@@ -163,11 +169,11 @@ async def _say_absent(
     return CliError(f"there is no {what} {keys}; {shown} shows what there is", more)
 
 
-def _kind_to_get(naming: Naming) -> list[str]:
+def _kind_to_get(naming: NameSyntax) -> list[str]:
     return [] if naming.kinds[0] in OURS else [naming.kinds[0].plural]
 
 
-async def _elsewhere(session: ReadSession, naming: Naming, wanted: ObjectName) -> list[str]:
+async def _elsewhere(session: ReadSession, naming: NameSyntax, wanted: ObjectName) -> list[str]:
     """Return the commands that mean what has the name in other namespaces, as far as this person may look there."""
     found = []
     for resource in wanted.kinds:

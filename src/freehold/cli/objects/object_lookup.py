@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from freehold.api.names import CLUSTER_NAME_LABEL
 from freehold.cli.local.fast_read import ReadSession
 from freehold.cli.objects.kinds import NOUN
-from freehold.kube.errors import NotFound
+from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.objects.gate import find_cluster_name
 from freehold.providers.objects.served_resources import resource_of
@@ -20,7 +20,7 @@ async def of_name(session: ReadSession, resources: Sequence[Resource], key: Key)
     for resource in resources:
         try:
             found.append(await session.client.get(resource, key))
-        except NotFound:
+        except ObjectNotFound:
             continue
     return found
 

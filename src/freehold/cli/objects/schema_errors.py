@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from freehold.api.patterns import WORDS
-from freehold.kube.errors import Conflict, Forbidden, Invalid, KubeError
+from freehold.kube.errors import Conflict, Forbidden, InvalidRequest, KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 
@@ -25,7 +25,7 @@ _PART = re.compile(r"\[\d+\]|[^.\[]+")
 
 def sentences(refusal: KubeError) -> list[str]:
     """Say each thing that is wrong in a sentence, with its field's path."""
-    causes = refusal.details.get("causes") if isinstance(refusal, Invalid | Forbidden | Conflict) else None
+    causes = refusal.details.get("causes") if isinstance(refusal, InvalidRequest | Forbidden | Conflict) else None
     if not isinstance(causes, list) or not causes:
         return [refusal.message]
     return [_cause(each) for each in causes if isinstance(each, dict)] or [refusal.message]
@@ -81,12 +81,12 @@ def suggestion(path: str, schema: Json) -> str:
     *above, last = _PART.findall(path)
     at: Any = schema
     for part in above:
-        at = at.get("items") if part.startswith("[") else _below(at, part)
+        at = at.get("items") if part.startswith("[") else _find_property_schema(at, part)
         at = at if isinstance(at, dict) else {}
     known = _METADATA if above == ["metadata"] else tuple(at.get("properties") or ())
     return "".join(f"; did you mean {each}?" for each in get_close_matches(last, known, 1))
 
 
-def _below(schema: Json, name: str) -> Any:
+def _find_property_schema(schema: Json, name: str) -> Any:
     properties = schema.get("properties") or {}
     return properties[name] if name in properties else schema.get("additionalProperties")

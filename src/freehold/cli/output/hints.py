@@ -37,7 +37,7 @@ class Hint:
 
     def __str__(self) -> str:
         context = click.get_current_context(silent=True)
-        given = _given(context)
+        given = _read_given_options(context)
         where = _options_for(self.command, context.find_root().command, given) if context and given else []
         return " ".join(["freehold", self.command, *where, *map(quote, self.arguments)])
 
@@ -61,7 +61,7 @@ def kubectl(*arguments: str) -> str:
 
 def where(*, with_kubectl: bool = False) -> str:
     """Say which options commands need that the operator has named in a text of its own; empty where they need none."""
-    given = _given(click.get_current_context(silent=True))
+    given = _read_given_options(click.get_current_context(silent=True))
     options = " ".join(f"{option} {quote(given[option])}" for option in ("--state", "--kubeconfig") if option in given)
     file = _kubeconfig() if with_kubectl else ""
     needs = [f"to commands in these messages: {options}"] if options else []
@@ -85,7 +85,7 @@ def remember_kubeconfig(context: click.Context, find: Callable[[], str]) -> None
     context.meta[_KUBECONFIG] = find
 
 
-def _given(context: click.Context | None) -> Mapping[str, str]:
+def _read_given_options(context: click.Context | None) -> Mapping[str, str]:
     return (context.meta.get(_GIVEN) or {}) if context else {}
 
 
@@ -95,7 +95,7 @@ def _kubeconfig() -> str:
     if context is None:
         return ""
     find: Callable[[], str] | None = context.meta.get(_KUBECONFIG)
-    return _given(context).get("--kubeconfig") or (find() if find else "")
+    return _read_given_options(context).get("--kubeconfig") or (find() if find else "")
 
 
 def _options_for(command: str, root: click.Command, given: Mapping[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.output.view import Line
-from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase, loads
+from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState, loads
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
 
@@ -33,23 +33,23 @@ def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
 
 
 def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
-    match entry.phase:
-        case Phase.OWNED:
+    match entry.state:
+        case RecordState.OWNED:
             marks = "mark on its carrier, read back" if entry.carried else "own marks, read back"
             return f"{marks}; {_record(key, entry, journal, ring)}"
-        case Phase.RECORDED:
+        case RecordState.RECORDED:
             return f"marks not read back yet; {_record(key, entry, journal, ring)}"
-        case Phase.INTENDED:
+        case RecordState.INTENDED:
             return "create sent, outcome open"
-        case Phase.GIVEN:
+        case RecordState.GIVEN:
             return "given by id in the spec"
-        case Phase.THEIRS:
+        case RecordState.THEIRS:
             return "only another owner's marks"
-        case Phase.GIVEN_UP:
+        case RecordState.GIVEN_UP:
             return "given up by a person; no mark"
-        case Phase.REUSED:
+        case RecordState.REUSED:
             return "found by its name; no mark"
-        case Phase.VACANT:
+        case RecordState.VACANT:
             return "none: earlier attempts came to nothing"
 
 
@@ -59,7 +59,7 @@ def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
         return "record NOT signed by the operator: it names no key"
     if ring is None:
         return "record not checked: no key ring here"
-    keys = ring.of(journal.owner)
+    keys = ring.derive_keys(journal.owner)
     if entry.key not in keys.derived:
         return f"record not checked: the key ring lacks key {entry.key}"
     signed = keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)

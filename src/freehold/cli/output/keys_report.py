@@ -13,7 +13,7 @@ from freehold.controllers.keyring.needs import KeyNeed, join_objects
 from freehold.controllers.keyring.stored_form import RecordName, RingDocument, join_digests
 
 
-class State(Enum):
+class KeyState(Enum):
     """The state of a key in this ring."""
 
     WRITING = "writing"
@@ -28,13 +28,13 @@ class Row:
     """One key by its digest. ``created`` is epoch seconds, None where nobody knows."""
 
     digest: str
-    state: State
+    state: KeyState
     created: float | None
     needed_by: tuple[KeyNeed, ...]
 
 
 @dataclass(frozen=True)
-class Report:
+class KeysReport:
     """A ring and its objects. ``damaged``: nobody can tell their needs."""
 
     where: str
@@ -52,7 +52,7 @@ def missing(document: RingDocument | None, need: KeyNeed) -> frozenset[str]:
     return frozenset(document.build_ring().missing(need.digests, need.uuid))
 
 
-def unaccepted(document: RingDocument, digest: str, need: KeyNeed) -> bool:
+def is_unaccepted(document: RingDocument, digest: str, need: KeyNeed) -> bool:
     """Return whether it names this key, which nobody here has, in a record whose loss nobody has accepted yet."""
     ring = document.build_ring()
     if digest not in need.digests or ring.readable(digest, need.uuid):
@@ -71,10 +71,10 @@ def lacking(document: RingDocument | None, needed: Sequence[KeyNeed]) -> list[Ke
     return [need for need in needed if missing(document, need)]
 
 
-def report(where: str, document: RingDocument | None, needed: Sequence[KeyNeed]) -> Report:
+def report(where: str, document: RingDocument | None, needed: Sequence[KeyNeed]) -> KeysReport:
     """Report all that ``freehold keys list`` shows."""
     damaged = tuple(need for need in needed if need.damaged)
-    return Report(where, tuple(_rows(document, needed)), damaged)
+    return KeysReport(where, tuple(_rows(document, needed)), damaged)
 
 
 def _rows(document: RingDocument | None, needed: Sequence[KeyNeed]) -> Iterator[Row]:
@@ -85,7 +85,7 @@ def _rows(document: RingDocument | None, needed: Sequence[KeyNeed]) -> Iterator[
     if document is not None:
         yield from _held_rows(document, needed)
     for digest, waiting in sorted(lost.items()):
-        yield Row(digest, State.MISSING, None, tuple(waiting))
+        yield Row(digest, KeyState.MISSING, None, tuple(waiting))
 
 
 def _held_rows(document: RingDocument, needed: Sequence[KeyNeed]) -> Iterator[Row]:
@@ -94,13 +94,13 @@ def _held_rows(document: RingDocument, needed: Sequence[KeyNeed]) -> Iterator[Ro
 
     newest_first = sorted(document.keys.items(), key=lambda item: (item[0] != document.writing, -item[1].created))
     for digest, stored in newest_first:
-        state = State.WRITING if digest == document.writing else State.READABLE
+        state = KeyState.WRITING if digest == document.writing else KeyState.READABLE
         yield Row(digest, state, stored.created, naming(digest))
     for digest in sorted({digest for digest, _ in document.handed_on} - document.keys.keys()):
         served = tuple(need for need in naming(digest) if (digest, need.uuid) in document.handed_on)
-        yield Row(digest, State.HANDED_ON, None, served)
+        yield Row(digest, KeyState.HANDED_ON, None, served)
     for digest in sorted(document.accepted.keys() - document.keys.keys()):
-        yield Row(digest, State.LOST, None, naming(digest))
+        yield Row(digest, KeyState.LOST, None, naming(digest))
 
 
 def cells(row: Row, now: float) -> tuple[str, ...]:
@@ -109,10 +109,10 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
     return row.digest, row.state.value, age, str(len(row.needed_by))
 
 
-def remarks(found: Report) -> Iterator[str]:
+def remarks(found: KeysReport) -> Iterator[str]:
     """Yield what somebody has to do, or should know."""
     for row in found.rows:
-        if row.state is State.MISSING:
+        if row.state is KeyState.MISSING:
             yield (
                 f"key {row.digest} is missing: nothing is done for {join_objects(row.needed_by)} until it is here: "
                 f"{hint('keys add', 'FILE')} (lost for ever: {hint('keys accept', row.digest)})"
@@ -121,7 +121,7 @@ def remarks(found: Report) -> Iterator[str]:
         yield f"the journal of {join_objects(found.damaged)} cannot be read: which keys they need cannot be told"
 
 
-def document(found: Report) -> Mapping[str, Any]:
+def document(found: KeysReport) -> Mapping[str, Any]:
     """Return the report for programs."""
     return {
         "where": found.where,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from freehold.cli.errors import CliError
 from freehold.cli.output.highlights import attention
-from freehold.cli.output.terminal import duration, escaped, folded, say, shortened, tell
+from freehold.cli.output.terminal import duration, escape_text, fold_text, say, shorten_names, tell
 from freehold.cli.output.view import Line, View, sentence
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ElapsedTimer:
     _spans: dict[tuple[str, str, str], tuple[float, float | None]] = field(default_factory=dict)
     _going: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def elapsed(self, view: View, line: Line, now: float) -> float | None:
+    def measure_elapsed(self, view: View, line: Line, now: float) -> float | None:
         """Since its creation, or deletion, was begun until that was done, or until now; None: done before we came."""
         key = (view.title, *line.key)
         if key not in self._spans and line.state == "Ready":
@@ -110,19 +110,21 @@ class PlainDisplay:
     def show(self, views: Sequence[View], now: float) -> None:
         for view in views:
             present = {line.key for line in view.lines}
-            names = max((len(shortened(line.name)) for line in view.lines), default=0)
+            names = max((len(shorten_names(line.name)) for line in view.lines), default=0)
             for line in view.lines:
-                elapsed = _say_elapsed(self._watch.elapsed(view, line, now))
+                elapsed = _say_elapsed(self._watch.measure_elapsed(view, line, now))
                 word = (line.state, line.reason if line.state != "Ready" else "")
                 key = (view.title, *line.key)
                 if self._said.get(key) != word and not _is_untouched(view, line):
                     self._said[key] = word
-                    self._row(line.kind, shortened(line.name).ljust(names), line.state, elapsed, _own_note(view, line))
+                    self._row(
+                        line.kind, shorten_names(line.name).ljust(names), line.state, elapsed, _own_note(view, line)
+                    )
             for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
                 if (
                     self._said.pop(key)[0] == "Deleting"
                 ):  # of others nobody knows: the spec may just not want them any more
-                    self._row(key[1], shortened(key[2]), "Gone", "", "")
+                    self._row(key[1], shorten_names(key[2]), "Gone", "", "")
             state = (view.blocked, view.held, bool(view.retrying))
             if self._last_state.get(view.title, ((), (), False)) != state:
                 self._last_state[view.title] = state
@@ -136,7 +138,7 @@ class PlainDisplay:
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
         mark = _MARKS.get(state, "…")
         text = f"  {mark} {kind:<26} {name:<36} {state:<10} {elapsed:>7}"
-        say(f"{text}   {shortened(note)}" if note else text.rstrip())
+        say(f"{text}   {shorten_names(note)}" if note else text.rstrip())
 
 
 class LiveDisplay:
@@ -167,7 +169,7 @@ class LiveDisplay:
         if self._live is None:
             say(text)
         else:
-            self._live.console.print(Text(escaped(text)))
+            self._live.console.print(Text(escape_text(text)))
 
     def show(self, views: Sequence[View], now: float) -> None:
         self._last = views, now
@@ -177,9 +179,9 @@ class LiveDisplay:
         if self._live is not None:
             # Room is left for the ^C that a terminal echoes: a line that wraps would spoil the redrawing.
             size = self._live.console.size
-            self._live.update(self._drawn(views, now, size.width - 4, size.height - 1, tell=tell), refresh=True)
+            self._live.update(self._render_views(views, now, size.width - 4, size.height - 1, tell=tell), refresh=True)
 
-    def _drawn(
+    def _render_views(
         self, views: Sequence[View], now: float, width: int, height: int, *, tell: bool = True
     ) -> RenderableType:
         """Draw as much as fits the terminal: every resource, else those that are not done, else the objects alone."""
@@ -198,10 +200,10 @@ class LiveDisplay:
 
     def _cells(self, view: View, line: Line, now: float) -> tuple[str, ...]:
         mark = " " if _is_untouched(view, line) else _MARKS.get(line.state, "…")
-        elapsed = _say_elapsed(self._watch.elapsed(view, line, now))
-        note = cut(shortened(_own_note(view, line)), _NOTE_WIDTH)
-        cells = (mark, line.kind, _cut_middle(shortened(line.name), _NAME_WIDTH), line.state, elapsed, note)
-        return tuple(map(escaped, cells))
+        elapsed = _say_elapsed(self._watch.measure_elapsed(view, line, now))
+        note = cut(shorten_names(_own_note(view, line)), _NOTE_WIDTH)
+        cells = (mark, line.kind, _cut_middle(shorten_names(line.name), _NAME_WIDTH), line.state, elapsed, note)
+        return tuple(map(escape_text, cells))
 
 
 def _object(
@@ -215,8 +217,8 @@ def _object(
     count = f"{view.ready_count} ready" if known else looking
     head = f"{view.title}   {view.phase.value}   {count}".rstrip()
     parts: list[RenderableType] = [
-        Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
-        *(Text(each, style="yellow") for text in attention(view) if tell for each in folded(text, "   ", width)),
+        Text(escape_text(head), style="bold", no_wrap=True, overflow="ellipsis"),
+        *(Text(each, style="yellow") for text in attention(view) if tell for each in fold_text(text, "   ", width)),
     ]
     if not rows:
         return parts

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from freehold.cli.errors import CliError
-from freehold.cli.output.terminal import escaped
+from freehold.cli.output.terminal import escape_text
 
 _TERMINAL = "/dev/tty"
 
@@ -26,7 +26,7 @@ async def ask(question: str, *, otherwise: str) -> None:
     with _terminal() as terminal:
         if terminal is None:
             raise CliError(f"{otherwise}: there is no terminal to ask on; --yes does what is shown, without a question")
-        if not await _agreed(question, terminal):
+        if not await _ask_yes_no(question, terminal):
             raise CliError(otherwise)
 
 
@@ -50,8 +50,8 @@ def _terminal() -> Iterator[int | None]:
         os.close(descriptor)
 
 
-async def _agreed(question: str, terminal: int) -> bool:
-    prompt = f"{escaped(question)} [y/N] "
+async def _ask_yes_no(question: str, terminal: int) -> bool:
+    prompt = f"{escape_text(question)} [y/N] "
     if sys.stderr.isatty():
         print(prompt, end="", file=sys.stderr, flush=True)
     else:  # a question that goes to a file would be waited for unseen

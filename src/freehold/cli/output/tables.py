@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.cli.output.highlights import attention
 from freehold.cli.output.hints import hint
-from freehold.cli.output.terminal import columns, folded, shortened
+from freehold.cli.output.terminal import columns, fold_text, shorten_names
 from freehold.cli.output.view import view
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import EVENTS, Json, Key, Resource
@@ -108,7 +108,7 @@ def join_tables(tables: Sequence[Rows]) -> Rows:
     return Rows(tables[0].heads, tuple(row for table in tables for row in table.rows))
 
 
-def printed(table: Rows, room: int) -> list[str]:
+def format_table(table: Rows, room: int) -> list[str]:
     """Aligned lines. A last column of sentences is left out where it is empty, and folded where it is long."""
     if table.heads[-1] not in _REMARKS:
         return columns([table.heads, *table.rows])
@@ -129,10 +129,10 @@ def with_ids(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> 
     """Aligned lines of rows that end with an id and a sentence. With little ``room`` the id stands in the sentence."""
     whole = Rows(tuple(heads), tuple(map(tuple, rows)))
     if any(row[-2] for row in rows) and fits(whole, room):
-        return printed(whole, room)
+        return format_table(whole, room)
     sentences = (f"{row[-1]} ({row[-2]})" if row[-2] else row[-1] for row in rows)
     short = tuple((*row[:-2], each) for row, each in zip(rows, sentences, strict=True))
-    return printed(Rows((*heads[:-2], heads[-1]), short), room)
+    return format_table(Rows((*heads[:-2], heads[-1]), short), room)
 
 
 def fits(table: Rows, room: int) -> bool:
@@ -144,11 +144,11 @@ def fits(table: Rows, room: int) -> bool:
 
 def _least_room(remarks: Iterable[str]) -> int:
     """Return the room that a column of sentences needs: an id that is broken cannot be copied."""
-    return max(_LEAST_REMARK, *(len(word) for each in remarks for word in shortened(each).split()), 0)
+    return max(_LEAST_REMARK, *(len(word) for each in remarks for word in shorten_names(each).split()), 0)
 
 
 def _add_remark(cells: str, remark: str, room: int, *, beside: bool) -> list[str]:
     """Add its sentence to a row: beside it in a column of its own, or below it."""
     if not beside:
-        return [cells.rstrip(), *folded(remark, "    ", room)]
-    return folded(remark, " " * len(cells), room, first=cells) or [cells.rstrip()]
+        return [cells.rstrip(), *fold_text(remark, "    ", room)]
+    return fold_text(remark, " " * len(cells), room, first=cells) or [cells.rstrip()]

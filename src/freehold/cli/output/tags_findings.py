@@ -56,7 +56,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Report:
+class TagsReport:
     """``open_`` are sentences: what stops an object, or could not be asked. ``blind``: there may be more resources."""
 
     made: str

@@ -9,8 +9,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from freehold.cli.output.tags_findings import Report, Share, Standing
-from freehold.cli.output.terminal import escaped, shortened
+from freehold.cli.output.tags_findings import Share, Standing, TagsReport
+from freehold.cli.output.terminal import escape_text, shorten_names
 
 _STYLE: Final = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:32px auto;padding:0 24px}
@@ -20,11 +20,11 @@ border-bottom:1px solid #8884;overflow-wrap:anywhere}
 _FINDINGS: Final = ("standing", "resource", "region", "tag", "is", "asked for", "why")
 
 
-def page(report: Report) -> str:
+def page(report: TagsReport) -> str:
     """Render the whole page."""
     shares = [*report.objects, *report.kinds]
     findings = [
-        (each.standing, shortened(each.resource), each.region, each.key, each.found, each.wanted, each.why)
+        (each.standing, shorten_names(each.resource), each.region, each.key, each.found, each.wanted, each.why)
         for each in report.findings
     ]
     body = [
@@ -47,16 +47,16 @@ def page(report: Report) -> str:
 
 def _text(text: str) -> str:
     """Escape a text; what is invisible is shown as an escape."""
-    return html.escape(escaped(text), quote=True)
+    return html.escape(escape_text(text), quote=True)
 
 
-def _headline(report: Report) -> str:
+def _headline(report: TagsReport) -> str:
     share = report.whole
     said = f"{share.percent} as wanted" if share.total else "nothing found"
     return f"{said}, of what could be looked at" if report.blind else said
 
 
-def _nothing_found(report: Report) -> str:
+def _nothing_found(report: TagsReport) -> str:
     if report.blind:
         return "None where tags could be looked at, and they could not everywhere: see below."
     return "Every tag is as it is asked for." if report.whole.total else "There is no resource to look at."

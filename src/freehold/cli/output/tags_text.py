@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from freehold.cli.output.tables import Rows, printed
-from freehold.cli.output.terminal import escaped, folded, say, shortened, tell, width
+from freehold.cli.output.tables import Rows, format_table
+from freehold.cli.output.terminal import escape_text, fold_text, say, shorten_names, tell, width
 
 if TYPE_CHECKING:
     from freehold.tags.tag_plan import ResourceChanges, TagCall, TagPlan, TagRow
@@ -31,16 +31,16 @@ _NAMED: Final = 12
 _PLAIN = re.compile(r"[^\s\"'=:,→]+")
 
 
-def shown(text: str) -> str:
+def quote_tag_text(text: str) -> str:
     """Spell a key or value in a line: quoted where its ends would not be seen."""
-    return escaped(text) if _PLAIN.fullmatch(text) else escaped(json.dumps(text, ensure_ascii=False))
+    return escape_text(text) if _PLAIN.fullmatch(text) else escape_text(json.dumps(text, ensure_ascii=False))
 
 
 def change(row: TagRow) -> str:
     """``+ env: test``, ``~ env: prod → test``."""
-    before = " and ".join(map(shown, row.before))
-    values = [each for each in (before, None if row.after is None else shown(row.after)) if each]
-    return f"{SIGNS[row.action.value]} {shown(row.key)}: {' → '.join(values)}"
+    before = " and ".join(map(quote_tag_text, row.before))
+    values = [each for each in (before, None if row.after is None else quote_tag_text(row.after)) if each]
+    return f"{SIGNS[row.action.value]} {quote_tag_text(row.key)}: {' → '.join(values)}"
 
 
 def why(row: TagRow) -> str:
@@ -57,14 +57,14 @@ def print_plan(plan: TagPlan) -> None:
     for rows, alike in _alike(plan.resources):
         names = [_name(each, several=several) for each in alike]
         say(f"  {names[0] if len(names) == 1 else f'{len(names)} resources'}")
-        for line in printed(Rows(("TAG", "WHY"), rows), room - 2)[1:]:
+        for line in format_table(Rows(("TAG", "WHY"), rows), room - 2)[1:]:
             say(f"    {line}")
-        for told in (_others(alike), _listed(names)):
-            for line in folded(told, "      ", width(), first="    ") if told else ():
+        for told in (_others(alike), _name_resources(names)):
+            for line in fold_text(told, "      ", width(), first="    ") if told else ():
                 say(line)
     if plan.calls:
         tell("  calls, in their order:")
-        for line in printed(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
+        for line in format_table(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
             say(f"  {line}")
     if plan.approval:
         tell(f"  waits: {plan.approval}")
@@ -91,13 +91,13 @@ def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
     for row in resource.rows:
         if _is_foreign(row):
             continue
-        told = beside(resource, why(row))
+        told = omit_resource_name(resource, why(row))
         yield change(row), told + (" (waits)" if resource.waits and row.action.changes else "")
     for note in resource.notes:
-        yield "!", beside(resource, note)
+        yield "!", omit_resource_name(resource, note)
 
 
-def beside(resource: ResourceChanges, sentence: str) -> str:
+def omit_resource_name(resource: ResourceChanges, sentence: str) -> str:
     """Without the resource, whose name is shown beside it, so that equal sentences are equal."""
     return sentence.replace(f" on {resource.resource}", "")
 
@@ -110,7 +110,7 @@ def _alike(resources: Iterable[ResourceChanges]) -> list[tuple[tuple[tuple[str, 
     return list(found.items())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_resources(names: Sequence[str]) -> str:
     """Which resources, where there are several; empty for one, which is named above."""
     if len(names) == 1:
         return ""
@@ -130,13 +130,13 @@ def _others(alike: Sequence[ResourceChanges]) -> str:
         return ""
     if len(alike) > 1:
         return "= their other tags stay as they are"
-    found = [f"{shown(row.key)}: {' and '.join(map(shown, row.before))}" for row in rows]
+    found = [f"{quote_tag_text(row.key)}: {' and '.join(map(quote_tag_text, row.before))}" for row in rows]
     return f"= stays as it is: {', '.join(found)}"
 
 
 def _name(changes: ResourceChanges, *, several: bool) -> str:
     """Cut to what tells it apart, with its region where there are several."""
-    short = shortened(changes.resource)
+    short = shorten_names(changes.resource)
     return f"{short} ({changes.region})" if several else short
 
 
@@ -148,4 +148,4 @@ def _call(call: TagCall) -> tuple[str, str, str, str]:
 
 def _pairs(tags: Iterable[tuple[str, str | None]]) -> Iterator[str]:
     for key, value in tags:
-        yield shown(key) if value is None else f"{shown(key)}={shown(value)}"
+        yield quote_tag_text(key) if value is None else f"{quote_tag_text(key)}={quote_tag_text(value)}"

@@ -18,7 +18,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that can move the cursor, reorder text or hide in it."""
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """``text`` with every character that could act on a terminal written as an escape, and no API key in it."""
     for variable in SECRET_VARIABLES:
         secret = os.environ.get(variable, "")
@@ -37,7 +37,7 @@ _CRN = re.compile(r"\bcrn:v1:(?:[^\s:]*:){5}([^\s:]*):([^\s:]*):([^\s:,;]*)")
 _ARN = re.compile(r"\barn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:\d*:([^\s,;]*[^\s,;:.)])")
 
 
-def shortened(text: str) -> str:
+def shorten_names(text: str) -> str:
     """Cloud resource names cut to what tells them apart: ``vpc:r006-…``, ``vpc/vpc-…`` (the tree shows them whole)."""
     return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], _ARN.sub(r"\1", text))
 
@@ -45,7 +45,7 @@ def shortened(text: str) -> str:
 def say(text: str = "", stream: IO[str] | None = None) -> None:
     """Print one line; newlines in ``text`` are kept, each line is escaped."""
     out = stream or sys.stdout
-    print("\n".join(escaped(line) for line in text.split("\n")), file=out, flush=True)
+    print("\n".join(escape_text(line) for line in text.split("\n")), file=out, flush=True)
 
 
 def warn(text: str) -> None:
@@ -70,7 +70,7 @@ def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
     indent = bullet or " " * (len(text) - len(text.lstrip(" ")))
     room = shutil.get_terminal_size().columns
     for line in text.split("\n"):
-        print("\n".join(folded(line.strip(), " " * len(indent), room, first=indent)), file=out, flush=True)
+        print("\n".join(fold_text(line.strip(), " " * len(indent), room, first=indent)), file=out, flush=True)
 
 
 def print_error(sentence: str, bullet: str = "") -> None:
@@ -80,7 +80,7 @@ def print_error(sentence: str, bullet: str = "") -> None:
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
     """Lay out rows as aligned lines, escaped; the first row is usually the header."""
-    cells = [tuple(map(escaped, row)) for row in rows]
+    cells = [tuple(map(escape_text, row)) for row in rows]
     widths = [max(map(_cells, column)) for column in zip_longest(*cells, fillvalue="")]
     return [
         gap.join(f"{cell}{' ' * (wide - _cells(cell))}" for cell, wide in zip(row, widths, strict=False)).rstrip()
@@ -110,7 +110,7 @@ def width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def folded(text: str, indent: str, room: int, *, first: str | None = None) -> list[str]:
+def fold_text(text: str, indent: str, room: int, *, first: str | None = None) -> list[str]:
     """Fold ``text`` into lines of at most ``room`` characters, escaped and indented, the first one by ``first``.
 
     A resource name of the cloud that is longer than a line is shortened, not broken.
@@ -119,9 +119,9 @@ def folded(text: str, indent: str, room: int, *, first: str | None = None) -> li
 
     room = min(max(room, 40), 1000)
     if any(len(word) > room - len(indent) for word in text.split()):
-        text = shortened(text)
+        text = shorten_names(text)
     return textwrap.wrap(
-        escaped(text),
+        escape_text(text),
         room,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
@@ -140,10 +140,10 @@ def plain(text: str, colour: str) -> str:
 
 def choose_painter(env: Mapping[str, str] = os.environ) -> Painter:
     """Colours on a terminal, unless the user does without (https://no-color.org); none anywhere else."""
-    return _coloured if sys.stdout.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb" else plain
+    return _colour_text if sys.stdout.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb" else plain
 
 
-def _coloured(text: str, colour: str) -> str:
+def _colour_text(text: str, colour: str) -> str:
     import click
 
     return click.style(text, fg=colour)

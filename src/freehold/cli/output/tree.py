@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.cli.output.highlights import attention
-from freehold.cli.output.terminal import Painter, columns, duration, escaped, folded, plain
+from freehold.cli.output.terminal import Painter, columns, duration, escape_text, fold_text, plain
 from freehold.cli.output.view import Line, View
 
 _HEADS = ("NAME", "STATE", "FOR", "OWNERSHIP", "ID", "PROOF")
@@ -72,7 +72,7 @@ def tree_lines(
     """
     head = f"{view.kind}/{view.name}"
     if not view.lines:
-        return [escaped(f"{head}   {view.phase.value}   no resource has been reported yet")]
+        return [escape_text(f"{head}   {view.phase.value}   no resource has been reported yet")]
     branches = list(_branches(view.lines, inside, None, ""))
     rows = [(head, view.phase.value, "", "", "", ""), *(_row(each, proofs, now) for each in branches)]
     for shown in _LAYOUTS:
@@ -82,9 +82,9 @@ def tree_lines(
     lines = [heads, _paint_row(drawn[0], rows[0], paint)]
     for branch, row, text in zip(branches, rows[1:], drawn[1:], strict=True):
         lines.append(_paint_row(text, row, paint))
-        lines += [escaped(f"{branch.below}{each}") for each in _cells_below(row, shown) if each]
+        lines += [escape_text(f"{branch.below}{each}") for each in _cells_below(row, shown) if each]
         if branch.line.note:
-            lines += folded(branch.line.note, escaped(branch.below), room)
+            lines += fold_text(branch.line.note, escape_text(branch.below), room)
     return lines
 
 
@@ -106,7 +106,7 @@ def _cells_below(row: Sequence[str], shown: int) -> Sequence[str]:
 
 def _paint_row(text: str, row: Sequence[str], paint: Painter) -> str:
     """Colour the state in a drawn row: the first word after the name."""
-    name, state = escaped(row[0]), escaped(row[1])
+    name, state = escape_text(row[0]), escape_text(row[1])
     colour = COLOURS.get(row[1])
     return name + text[len(name) :].replace(state, paint(state, colour), 1) if colour else text
 

@@ -156,7 +156,7 @@ def view(obj: Json, *, news: bool = True) -> View:
     # The request of a delete is a generation of its own. While paused, nothing but the pause is reported.
     paused = news and (waits or _is_paused(metadata, conditions))
     outdated = not current and not paused
-    blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
+    blocked = () if outdated else tuple(_find_blockers(conditions, lines, deleting=deleting))
     blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
     return View(
         kind=str(obj.get("kind", "")),
@@ -212,7 +212,7 @@ def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], c
     return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
 
 
-def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
+def _find_blockers(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
     """Yield what blocks. A delete does not ask the spec, so a wrong one does not hold it up."""
     paused = find_condition(conditions, names.PAUSED) or {}
     if paused.get("status") == "True":

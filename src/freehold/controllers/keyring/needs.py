@@ -78,7 +78,7 @@ async def read_needs(client: KubeClient, resources: Iterable[Resource], namespac
     for resource in resources:
         try:
             listing = await client.list(resource, namespace)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             continue
         for raw in listing.items:
             found.append(need_of({"apiVersion": resource.api_version, "kind": resource.kind, **raw}))

@@ -46,7 +46,7 @@ class SecretRing:
         """Read the Secret. Raises UnreadableRing, UnreachableRing."""
         try:
             found = await self._client.get(SECRETS, self._key)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return StoredRing(None)
         except kube.KubeError as problem:
             raise self._translate_error(problem, "get") from problem
@@ -63,7 +63,7 @@ class SecretRing:
                 await self._client.create(SECRETS, self._build_secret(document, version))
         except (kube.AlreadyExists, kube.Conflict) as problem:
             raise ChangedRing(f"the key ring in {self.where} changed meanwhile; run the command again") from problem
-        except kube.NotFound as problem:
+        except kube.ObjectNotFound as problem:
             raise UnreadableRing(self._explain_missing_namespace()) from problem
         except kube.KubeError as problem:
             raise self._translate_error(problem, "update" if version else "create") from problem
@@ -88,7 +88,7 @@ class SecretRing:
                 f"the key ring {self.where} does not exist and may not be made ({problem}); make an empty one: "
                 f"kubectl create secret generic {self._key.name} -n {self._key.namespace}"
             )
-        if isinstance(problem, kube.Throttled | kube.Unavailable | kube.Unauthorized):
+        if isinstance(problem, kube.TooManyRequests | kube.ServerUnavailable | kube.Unauthorized):
             return UnreachableRing(f"the key ring in {self.where} cannot be reached: {problem}")
         return UnreadableRing(
             f"the key ring in {self.where} cannot be used: {problem}; the operator needs 'get' and 'update' on "

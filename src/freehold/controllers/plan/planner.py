@@ -141,7 +141,7 @@ class StoredFirst(ManifestReader):
     async def get(self, resource: Resource, key: Key) -> Json:
         try:
             return await self._client.get(resource, key)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return await super().get(resource, key)
 
 

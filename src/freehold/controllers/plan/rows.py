@@ -12,7 +12,7 @@ from freehold.controllers.plan.plan import PlanRow as PlanRow
 from freehold.engine import dry_run_overlay
 from freehold.engine.dry_run_overlay import PLANNED, Write, is_planned
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
 from freehold.engine.resources import NodeKey
 from freehold.engine.value_texts import texts_in
@@ -65,7 +65,7 @@ class _RowBuilder:
 
     def _is_shown(self, key: NodeKey) -> bool:
         entry = self._find_entry(key)
-        if entry and entry.phase is Phase.VACANT and key not in self._outcomes:
+        if entry and entry.state is RecordState.VACANT and key not in self._outcomes:
             return False  # it has no resource, and a delete makes none
         return bool(self._graph and key in self._graph.nodes) or bool(entry and entry.id)
 
@@ -133,21 +133,21 @@ class _RowBuilder:
             case Waiting():
                 return PlanAction.WAIT, outcome.message
         dropped = self._graph is not None and key not in self._graph.nodes
-        if dropped and entry and entry.phase in (Phase.GIVEN, Phase.REUSED):
+        if dropped and entry and entry.state in (RecordState.GIVEN, RecordState.REUSED):
             return PlanAction.KEEP, "surplus: the spec no longer names it; it is not ours, so no prune deletes it"
-        if entry and entry.phase is Phase.GIVEN:
+        if entry and entry.state is RecordState.GIVEN:
             return PlanAction.REUSE, "given by id: never changed, never deleted"
-        if entry and entry.phase is Phase.THEIRS:
+        if entry and entry.state is RecordState.THEIRS:
             return PlanAction.KEEP, "was on record as ours, and has only another owner's marks now: it is theirs"
-        if entry and entry.phase is Phase.GIVEN_UP:
+        if entry and entry.state is RecordState.GIVEN_UP:
             return PlanAction.KEEP, "was ours, until a person gave it up"
-        if entry and entry.phase is Phase.REUSED:
+        if entry and entry.state is RecordState.REUSED:
             return PlanAction.REUSE, "found by the name in the spec, not ours: never changed, never deleted"
         return PlanAction.KEEP, self._explain_proof(key, entry) if entry else ""
 
     def _explain_create(self, key: NodeKey) -> tuple[PlanAction, str]:
         before = self._before.get(key)
-        if before and before.phase is Phase.INTENDED:
+        if before and before.state is RecordState.INTENDED:
             return PlanAction.MAY_CREATE, "a create of it was cut off; it is created unless that one took effect"
         requires = self._graph.nodes[key].requires if self._graph and key in self._graph.nodes else ()
         names = ", ".join(sorted(f"{r.kind} {self._choose_name(r)}" for r in requires if self._is_planned(r)))
@@ -162,7 +162,7 @@ class _RowBuilder:
         given = [
             (each.kind, entry.id)
             for each in requires
-            if (entry := self._find_entry(each)) and entry.phase is Phase.GIVEN
+            if (entry := self._find_entry(each)) and entry.state is RecordState.GIVEN
         ]
         return f"; uses {', '.join(f'{kind} {ident}' for kind, ident in sorted(given))}" if given else ""
 
@@ -217,7 +217,9 @@ class _RowBuilder:
                 of_deleted = any(mark.id.casefold() in gone for mark in carried)
                 key = self._targets.get(write.id)
                 before = self._before.get(key) if key else None
-                unmarked = self._deps.codec.is_mark(write.attribute) and not (before and before.phase is Phase.OWNED)
+                unmarked = self._deps.codec.is_mark(write.attribute) and not (
+                    before and before.state is RecordState.OWNED
+                )
                 return is_planned(write.id) or is_planned(write.attribute) or of_deleted or unmarked
         return False
 

@@ -20,7 +20,7 @@ from freehold.engine import birth_marks, proofs
 from freehold.engine import journal as journals
 from freehold.engine.context import PassContext
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Codec, Owner, Strength
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json
@@ -200,7 +200,7 @@ def _build_entry(one: JudgedResource, owner: Owner, deps: EngineDeps) -> Entry:
     assert one.marked.seen is not None
     ctx, seen = _build_context(owner, deps), one.marked.seen
     target = seen.target or one.marked.target
-    record = Entry(Phase.RECORDED, seen.id, target, seen.carried, key=deps.ring.writing)
+    record = Entry(RecordState.RECORDED, seen.id, target, seen.carried, key=deps.ring.writing)
     return replace(record, signature=ctx.sign(_read_key(one), seen.id), node_tags=_find_replaced_seal(ctx, one))
 
 

@@ -11,7 +11,7 @@ from freehold.engine import birth_marks, proofs
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.interface import EngineDeps
-from freehold.engine.journal import MOST_VANISHED, Entry, Journal, Phase
+from freehold.engine.journal import MOST_VANISHED, Entry, Journal, RecordState
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import human_decisions, lost_tags
 from freehold.engine.resources import NodeKey, Observed
@@ -48,12 +48,12 @@ class OpenDecision:
     @property
     def vanished(self) -> bool:
         """True if the resource was created and has gone: the decision is whether to create it again."""
-        return self.entry.phase is Phase.VACANT
+        return self.entry.state is RecordState.VACANT
 
     @property
     def recorded(self) -> bool:
         """True if it is on record as ours. Unless ``owned``, neither signature nor marks prove it."""
-        return self.entry.phase in (Phase.RECORDED, Phase.OWNED)
+        return self.entry.state in (RecordState.RECORDED, RecordState.OWNED)
 
 
 async def find_open_decisions(
@@ -68,10 +68,10 @@ async def find_open_decisions(
     for key, entry in sorted(journal.entries.items()):
         kind = deps.registry.get(key.kind)
         gone = kind is not None and kind.creation.never_recreate and bool(entry.gone)
-        given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= MOST_VANISHED)
-        if kind is not None and (entry.phase is Phase.INTENDED or given_up):
+        given_up = kind is not None and entry.state is RecordState.VACANT and (gone or entry.fails >= MOST_VANISHED)
+        if kind is not None and (entry.state is RecordState.INTENDED or given_up):
             found.append(await _ask_about_create(ctx, key, entry))
-        elif kind is not None and entry.phase.ours and not ctx.is_believed(key):
+        elif kind is not None and entry.state.ours and not ctx.is_believed(key):
             found += await _ask_about_record(ctx, key, entry)
         elif kind is not None and deleting and entry.had_marks:
             found += [each for each in await _ask_about_owned(ctx, key, entry) if each.lost or each.unread]

@@ -47,7 +47,7 @@ async def hold_delete(ctx: PassContext, present: Collection[NodeKey]) -> bool:
 
 async def _find_first_within(ctx: PassContext, inner: InnerOwners) -> Waiting | None:
     """Find one resource of an owner within this one that exists; the index also shows what is gone."""
-    found = await inner.within(ctx.owner.uuid)
+    found = await inner.find_inner_targets(ctx.owner.uuid)
     if not found:
         ctx.state.none_within_at = ctx.now
     for target in sorted(found):
@@ -72,7 +72,7 @@ def _find_sealed(
     """Return the owner within this one whose seal is on it, and the mark; None where no seal of ours fits."""
     marks = ctx.deps.codec.read(tags)
     for owner in _list_named(ctx, inner, tags):
-        keys = ctx.deps.ring.of(owner)
+        keys = ctx.deps.ring.derive_keys(owner)
         for mark in sorted(marks.nodes, key=lambda mark: (mark.key, mark.seal)):
             if mark.seal in {keys.seal(digest, mark.key, target) for digest in keys.readable}:
                 return owner, mark

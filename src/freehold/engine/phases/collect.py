@@ -10,7 +10,7 @@ from freehold.engine import proofs
 from freehold.engine.collection import ALL, KIND, Site
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import child_owners, lost_marks, observe, read_marks
@@ -71,9 +71,9 @@ async def find_site(ctx: PassContext) -> Site | Waiting | Blocked:
         kind = ctx.deps.registry.get(key.kind)
         if kind is None or not kind.deletion.holds_external or not entry.id:
             continue
-        if entry.phase is Phase.GIVEN:
+        if entry.state is RecordState.GIVEN:
             return Site(ctx.owner, entry.id, given=True)
-        if not entry.phase.ours:
+        if not entry.state.ours:
             continue
         seen = (await observe.read_each(ctx, [key]))[key]
         if isinstance(seen, CloudError):

@@ -17,7 +17,7 @@ from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError, Invalid, NoCapacity, NotFound, Retryable, TokenReused, Unknown
 from freehold.engine.graph import Naming, Node
-from freehold.engine.journal import MOST_VANISHED, Entry, Phase, after_refusal, let_go, unmanaged
+from freehold.engine.journal import MOST_VANISHED, Entry, RecordState, after_refusal, let_go, record_unmanaged
 from freehold.engine.kinds import Tagging
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import UUID, Marks, Strength
@@ -40,9 +40,9 @@ def drop_stale_refs(ctx: PassContext) -> None:
         if entry is None or not entry.id:
             continue
         given = node.given(ctx.ready_nodes) if node.given and node.requires <= ctx.ready_nodes.keys() else ""
-        if entry.phase is Phase.GIVEN:
+        if entry.state is RecordState.GIVEN:
             stale = given != entry.id if given else node.given is None
-        elif entry.phase is Phase.REUSED:
+        elif entry.state is RecordState.REUSED:
             seen = ctx.node(key).last_seen
             stale = bool(given) or (seen is not None and seen.name != node.name)
         else:
@@ -53,7 +53,7 @@ def drop_stale_refs(ctx: PassContext) -> None:
 
 def _release_record(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     """Forget what was given; keep what is ours on record under a name of its own, as surplus."""
-    if entry.phase.ours:
+    if entry.state.ours:
         ctx.record(recovery.free_key(ctx, key, entry.id), replace(entry, earlier=()))
     ctx.record(key, let_go(entry))
     ctx.state.forget(key)
@@ -78,7 +78,7 @@ async def select_wave(ctx: PassContext) -> list[Node]:
     todo: list[Node] = []
     for node in ctx.graph.wave(ctx.ready_nodes):
         entry = ctx.journal.get(node.key)
-        if entry and entry.phase is not Phase.VACANT:
+        if entry and entry.state is not RecordState.VACANT:
             continue
         known = ctx.node(node.key)
         if known.deferred and ctx.now < known.retry_at and not _asks_for_another_place(ctx, node):
@@ -121,7 +121,7 @@ def _is_in_new_home(ctx: PassContext, node: Node) -> bool:
     """
     home = ctx.kind(node.key).parent_kind
     homes = [entry for key in node.requires if key.kind == home and (entry := ctx.journal.get(key))]
-    return bool(homes) and all(entry.phase.ours for entry in homes) and ctx.journal.get(node.key) is None
+    return bool(homes) and all(entry.state.ours for entry in homes) and ctx.journal.get(node.key) is None
 
 
 async def _use_given(ctx: PassContext, node: Node) -> None:
@@ -142,7 +142,7 @@ async def _use_given(ctx: PassContext, node: Node) -> None:
             ),
         )
         return
-    entry = unmanaged(ctx.journal.get(node.key), Phase.GIVEN, observed)
+    entry = record_unmanaged(ctx.journal.get(node.key), RecordState.GIVEN, observed)
     ctx.record(node.key, entry)
     ctx.remember(node.key, observed)
     observe.assess(ctx, node.key, observed)
@@ -246,7 +246,7 @@ async def _decide_about_namesake(ctx: PassContext, node: Node, candidate: Observ
         message = f"{node.name} ({candidate.id}) was created a moment ago; waiting for its ownership tags"
         ctx.block(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
     elif node.naming is Naming.EXPLICIT:
-        ctx.record(key, unmanaged(ctx.journal.get(key), Phase.REUSED, candidate))
+        ctx.record(key, record_unmanaged(ctx.journal.get(key), RecordState.REUSED, candidate))
         ctx.remember(key, candidate)
         observe.assess(ctx, key, candidate)
     else:
@@ -312,7 +312,7 @@ def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
         return Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect")
     if kind.carrier and kind.carrier_owned and kind.tagging is Tagging.NEVER:
         carriers = [k for k in node.requires if k.kind == kind.carrier]
-        if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):
+        if not any((e := ctx.journal.get(k)) and e.state.ours for k in carriers):
             message = f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark"
             return Blocked(Reason.UNMARKABLE, message)
     return None
@@ -339,8 +339,8 @@ async def send_wave(ctx: PassContext, wave: Sequence[Node]) -> None:
         entry = ctx.journal.get(node.key)
         opened = round(ctx.deps.clock.now(), 3)
         intent = replace(
-            entry or Entry(Phase.INTENDED),
-            phase=Phase.INTENDED,
+            entry or Entry(RecordState.INTENDED),
+            state=RecordState.INTENDED,
             opened=opened,
             key=ctx.keys.writing,
             by=ctx.deps.identity,
@@ -408,4 +408,4 @@ def _record_result(ctx: PassContext, key: NodeKey, result: Observed | Exception)
             ctx.node(key).no_room_for = without_digests(entry.request)
             ctx.come_back_after(ANOTHER_PLACE)
         about_it = isinstance(result, Invalid | NotFound)  # what is asked for is wrong, or names what is not there
-        ctx.block(key, outcome_of_error(result.at(ctx.graph.nodes[key].field) if about_it else result))
+        ctx.block(key, outcome_of_error(result.with_field(ctx.graph.nodes[key].field) if about_it else result))

@@ -17,7 +17,7 @@ from freehold.engine.deletion_order import next_delete_wave
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError, InUse, NotFound
 from freehold.engine.inventory import TagChange, TagsByTarget
-from freehold.engine.journal import Phase, let_go
+from freehold.engine.journal import RecordState, let_go
 from freehold.engine.outcomes import Blocked, Kept, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Evidence, Strength
 from freehold.engine.phases import (
@@ -200,7 +200,7 @@ async def prove_present(ctx: PassContext, present: Collection[NodeKey], marked: 
             ctx.requeue(key, Waiting(Reason.MARKING, after, "its marks are not readable yet", observed))
         elif evidence.strength is Strength.OTHERS:
             ctx.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
-            ctx.record(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
+            ctx.record(key, replace(entry, state=RecordState.THEIRS, deleting=0.0, key=""))
         elif evidence.strength is Strength.DISPUTED:
             ctx.outcomes[key] = _report_disputed(ctx, key, observed, tags, evidence)
         elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
@@ -312,7 +312,7 @@ async def request_deletes(ctx: PassContext, proven: Collection[NodeKey]) -> froz
             # The marks of all that is proven were read in this pass. OWNED says that already; on a record that is only
             # RECORDED (marked again, or sealed by an interrupted process) it is noted here. If the delete is refused
             # and somebody takes a mark off, the resource has lost it, and is kept and not marked again (ADR 7).
-            entry = replace(entry, read_back=entry.phase is not Phase.OWNED)
+            entry = replace(entry, read_back=entry.state is not RecordState.OWNED)
             ctx.record(key, replace(entry, deleting=stamp))
     await ctx.save()
     in_use: set[NodeKey] = set()
@@ -405,7 +405,7 @@ async def is_finished(ctx: PassContext) -> bool:
     if await child_owners.hold_delete(ctx, ()) or not await collect.is_collected(ctx):
         return False
     try:
-        marked = await ctx.deps.tagger.marked(ctx.owner.uuid)
+        marked = await ctx.deps.tagger.find_marked(ctx.owner.uuid)
     except CloudError as error:
         ctx.outcomes[NodeKey("finalizer", "index")] = outcome_of_error(error)
         return False
@@ -426,11 +426,11 @@ def _is_moving(ctx: PassContext) -> bool:
 
 def _report_unmanaged(ctx: PassContext) -> None:
     for key, entry in ctx.journal.entries.items():
-        if entry.phase is Phase.GIVEN:
+        if entry.state is RecordState.GIVEN:
             ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
-        elif entry.phase is Phase.THEIRS:
+        elif entry.state is RecordState.THEIRS:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
-        elif entry.phase is Phase.GIVEN_UP and key not in ctx.outcomes:
+        elif entry.state is RecordState.GIVEN_UP and key not in ctx.outcomes:
             ctx.outcomes[key] = Kept(Reason.GIVEN_UP, f"{entry.id} was given up by a person: it is not ours any more")
-        elif entry.phase is Phase.REUSED:
+        elif entry.state is RecordState.REUSED:
             ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.engine import birth_marks
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Invalid, NeedsPerson, NotFound
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.phases import parts
@@ -36,7 +36,7 @@ def _is_due(ctx: PassContext, key: NodeKey) -> bool:
     entry, node = ctx.journal.get(key), ctx.graph.nodes[key]
     return bool(
         entry
-        and entry.phase is Phase.OWNED
+        and entry.state is RecordState.OWNED
         and ctx.is_believed(key)
         and isinstance(ctx.outcomes.get(key), Ready)
         and node.requires <= ctx.ready_nodes.keys()
@@ -53,7 +53,7 @@ async def _bring(ctx: PassContext, due: Sequence[NodeKey]) -> None:
     await parts.claim_missing(ctx, inside)
     if any(parts.find_first_parts(ctx, key) for key in due):
         await ctx.save_before_write()
-    results = await run_together([_brought(ctx, key, inside.get(key)) for key in due])
+    results = await run_together([_correct_node(ctx, key, inside.get(key)) for key in due])
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
             outcome = _wait_longer(ctx, outcome_of_error(result))
@@ -70,7 +70,7 @@ def _wait_longer(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Bloc
     return outcome
 
 
-async def _brought(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
+async def _correct_node(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
     no_part = await _catch_refusal(parts.add_first_parts(ctx, key), of_part=True)
     await _sync_node(ctx, key, inside)
     if no_part:

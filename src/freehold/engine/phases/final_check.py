@@ -15,7 +15,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Denied, Invalid
 from freehold.engine.graph import Node
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Kept, Reason, outcome_of_error
 from freehold.engine.phases import observe, recovery
 from freehold.engine.port import run_together
@@ -74,7 +74,7 @@ def _find_free_nodes(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> lis
 def _is_known(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether the record of this node can be believed: an id may be forged."""
     entry = ctx.journal.get(key)
-    return bool(entry and entry.id and (not entry.phase.ours or ctx.is_signed(key)))
+    return bool(entry and entry.id and (not entry.state.ours or ctx.is_signed(key)))
 
 
 async def _find_existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
@@ -116,7 +116,7 @@ def _list_refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     refs = {
         key: Ref(entry.id, entry.target)
         for key, entry in ctx.journal.entries.items()
-        if entry.id and key.kind in registry and (not entry.phase.ours or ctx.node(key).last_seen is None)
+        if entry.id and key.kind in registry and (not entry.state.ours or ctx.node(key).last_seen is None)
     }
     for key, node in ctx.graph.nodes.items():
         if node.given and not node.requires and key not in refs:
@@ -168,7 +168,7 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
         if (entry is None or not entry.id) and birth_marks.has_birth_mark(ctx, key, observed):
             if birth_marks.not_from_intent(ctx, key, observed):
                 return  # reported where open intents are resolved: a person decides
-            observe.record_owned(ctx, key, observed, entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now()))
+            observe.record_owned(ctx, key, observed, entry or Entry(RecordState.RECORDED, opened=ctx.deps.clock.now()))
             return
     recovery.put_on_record(
         ctx, NodeKey(kind, observed.id.rpartition("/")[2]), observed, "has a nonce of ours and was not on record"

@@ -15,12 +15,12 @@ from freehold.engine import wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, NotFound, Unavailable, Unknown
 from freehold.engine.inventory import TagChange, TagsByTarget
-from freehold.engine.journal import AttachedTags, Phase
+from freehold.engine.journal import AttachedTags, RecordState
 from freehold.engine.kinds import Tagging
 from freehold.engine.outcomes import Kept, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.phases import keyed_tags
 from freehold.engine.resources import NodeKey
-from freehold.engine.state import Backoff
+from freehold.engine.state import RetryPause
 
 Wanted = Mapping[str, frozenset[str]]
 """The tags that belong on each target that is not ours."""
@@ -41,7 +41,7 @@ def find_targets(ctx: PassContext) -> Mapping[str, NodeKey]:
 def _target(ctx: PassContext, key: NodeKey) -> str:
     """Return the target of what this node uses and is not ours; empty where it is ours, or cannot be tagged."""
     entry = ctx.journal.get(key)
-    if entry is None or entry.phase not in (Phase.GIVEN, Phase.REUSED) or entry.carried:
+    if entry is None or entry.state not in (RecordState.GIVEN, RecordState.REUSED) or entry.carried:
         return ""
     return entry.target if ctx.kind(key).tagging is not Tagging.NEVER else ""
 
@@ -79,7 +79,7 @@ async def is_confirmed(ctx: PassContext) -> bool:
     if not wanted:
         return True
     fold = ctx.deps.codec.fold
-    shown = await ctx.deps.tagger.marked(ctx.owner.uuid, wanted)
+    shown = await ctx.deps.tagger.find_marked(ctx.owner.uuid, wanted)
     if not all(fold(tags) <= fold(shown.get(target, frozenset())) for target, tags in wanted.items()):
         return False
     ctx.state.given_tags.checked.update(wanted)
@@ -140,7 +140,7 @@ async def _attach(ctx: PassContext, wanted: Wanted, shown: TagsByTarget) -> None
 
 async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
     try:
-        return await ctx.deps.tagger.marked(ctx.owner.uuid, due)
+        return await ctx.deps.tagger.find_marked(ctx.owner.uuid, due)
     except CloudError:  # each resource is asked itself then
         return {}
 
@@ -164,7 +164,7 @@ def _retry_after(ctx: PassContext, target: str, error: CloudError) -> float:
     """Wait twice as long each time, up to the slow interval: the object is at rest otherwise."""
     before = ctx.state.given_tags.refused.get(target)
     seconds = min(2 * before.waited if before else outcome_of_error(error).after, ctx.deps.intervals.slow)
-    ctx.state.given_tags.refused[target] = Backoff(seconds, ctx.now + seconds, error)
+    ctx.state.given_tags.refused[target] = RetryPause(seconds, ctx.now + seconds, error)
     ctx.come_back_after(seconds)
     return seconds
 

@@ -11,7 +11,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.decisions import Conclusion, Decision, Verdict
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagChange
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import outcome_of_error
 from freehold.engine.phases import keyed_tags, lost_tags, observe
 from freehold.engine.phases.prune import find_being_pruned
@@ -44,12 +44,12 @@ async def _accept(ctx: PassContext, decision: Decision) -> None:
     """Record it as the result of the create that was cut off, or sign its record; then it is marked."""
     key = decision.about
     entry = ctx.journal.get(key)
-    is_recorded = entry is not None and entry.phase.ours and entry.id == decision.id
+    is_recorded = entry is not None and entry.state.ours and entry.id == decision.id
     would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 7)
     if is_recorded and ctx.is_believed(key) and not would_keep:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return
-    is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
+    is_open = entry is not None and entry.state is RecordState.INTENDED and entry.attempt == decision.attempt
     if entry is None or key.kind not in ctx.deps.registry or not (is_open or is_recorded):
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
@@ -89,10 +89,14 @@ async def _reject(ctx: PassContext, decision: Decision) -> None:
     if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
         ctx.decided.append(Conclusion(decision, True, f"the create of {key} counts as one without effect"))
         return
-    if entry is None or entry.attempt != decision.attempt or entry.phase not in (Phase.INTENDED, Phase.VACANT):
+    if (
+        entry is None
+        or entry.attempt != decision.attempt
+        or entry.state not in (RecordState.INTENDED, RecordState.VACANT)
+    ):
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
-    if entry.phase is Phase.INTENDED:
+    if entry.state is RecordState.INTENDED:
         left = ctx.kind(key).settle - (ctx.now - (ctx.now if node.open_since is None else node.open_since))
         if left > 0:  # its request may still take effect, and what it makes would be nobody's
             ctx.come_back_after(left)
@@ -115,7 +119,7 @@ async def _drop_record(ctx: PassContext, decision: Decision, entry: Entry | None
     The attempt of such a record is not spent: its nonce may be on a resource of ours.
     """
     key = decision.about
-    if entry is None or entry.id != decision.id or not entry.phase.ours:
+    if entry is None or entry.id != decision.id or not entry.state.ours:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif ctx.is_believed(key):
         await _give_up(ctx, decision, entry)
@@ -142,8 +146,8 @@ async def _give_up(ctx: PassContext, decision: Decision, entry: Entry) -> None:
     except CloudError as error:
         ctx.outcomes[key] = outcome_of_error(error)
         return
-    given_up = replace(entry, phase=Phase.GIVEN_UP, deleting=0.0, key="", signature="", request=None)
-    ctx.journal = ctx.journal.put(key, journals.let_go(entry)).put(key.beside(entry.id), given_up)
+    given_up = replace(entry, state=RecordState.GIVEN_UP, deleting=0.0, key="", signature="", request=None)
+    ctx.journal = ctx.journal.put(key, journals.let_go(entry)).put(key.with_id(entry.id), given_up)
     _forget(ctx, key)
     said = (
         f"{seen.name} ({seen.id}) is not this object's any more, by {decision.by}: our marks are off it, and it stays"
@@ -161,7 +165,7 @@ def _approve_prune(ctx: PassContext, decision: Decision) -> None:
     """Approve the delete of surplus: :mod:`prune` carries it out, in as many passes as that takes."""
     key = decision.about
     entry = ctx.journal.get(key)
-    if entry is None or not entry.phase.ours or entry.id != decision.id:
+    if entry is None or not entry.state.ours or entry.id != decision.id:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif key in ctx.graph.nodes:
         _refuse(ctx, decision, f"the spec wants {key} again")

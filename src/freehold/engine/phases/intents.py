@@ -16,7 +16,7 @@ from freehold.engine.birth_marks import CLOCK_SKEW
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Entry, Phase, vacated
+from freehold.engine.journal import Entry, RecordState, end_attempt
 from freehold.engine.kinds import Witness
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
@@ -74,7 +74,7 @@ def _record_made(ctx: PassContext) -> None:
         if (key.kind, made.id) in on_record:
             continue
         entry = ctx.journal.get(key)
-        if entry is None or entry.phase is Phase.VACANT or (key in ctx.journal.open and entry.attempt == attempt):
+        if entry is None or entry.state is RecordState.VACANT or (key in ctx.journal.open and entry.attempt == attempt):
             observe.record_owned(ctx, key, made, entry)
         else:
             recovery.put_on_record(ctx, key, made, "was created by this process and could not be put on record then")
@@ -99,7 +99,7 @@ async def _read_marks(
     if not unread:
         return {}
     try:
-        return await ctx.deps.tagger.marked(ctx.owner.uuid, unread)
+        return await ctx.deps.tagger.find_marked(ctx.owner.uuid, unread)
     except CloudError as error:
         return error
 
@@ -290,7 +290,7 @@ async def _close_without_effect(ctx: PassContext, key: NodeKey, entry: Entry) ->
     ctx.node(key).open_since = None
     ctx.node(key).look_now()
     ctx.outcomes.pop(key, None)
-    ctx.record(key, vacated(entry, fails=entry.fails))
+    ctx.record(key, end_attempt(entry, fails=entry.fails))
 
 
 async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:

@@ -38,10 +38,12 @@ def find_foreign_values(ctx: PassContext, key: NodeKey, observed: Observed, have
     """Return which tags that we want on this resource, or on its carrier, have another's value under their key."""
     if not ctx.deps.codec.keyed:
         return ()
-    return find_conflicts(ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _ours(ctx, key, observed, have))
+    return find_conflicts(
+        ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _find_own_tags(ctx, key, observed, have)
+    )
 
 
-def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
+def _find_own_tags(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
     """Return what we may have attached: with an older spec, another key of the ring, or an earlier name of the node."""
     codec = ctx.deps.codec
     entry = ctx.journal.get(key)
@@ -51,7 +53,7 @@ def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
         return ours
     # A tag may have no room for the whole name, so that it is not only read.
     marks = codec.read(have).nodes
-    for name in {key.beside(observed.id), *(mark.key for mark in marks)}:
+    for name in {key.with_id(observed.id), *(mark.key for mark in marks)}:
         seals = {ctx.keys.seal(digest, name, observed.target) for digest in ctx.keys.readable}
         for seal in seals & {mark.seal for mark in marks}:
             ours |= codec.label(name) | {codec.node(name, seal)}

@@ -12,7 +12,7 @@ from freehold.engine import proofs
 from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import requirements
 from freehold.engine.errors import CloudError
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Kept, Outcome, Reason, Waiting, outcome_of_error
 from freehold.engine.phases import observe, referenced_parts
 from freehold.engine.resources import NodeKey, Observed, State
@@ -52,7 +52,7 @@ def is_lost(ctx: PassContext, key: NodeKey) -> bool:
 
 async def read_given_up(ctx: PassContext) -> None:
     """Read what a person has given up, and what its parts name: while it is there, what it needs stays with it."""
-    given_up = {key for key, entry in ctx.journal.entries.items() if entry.phase is Phase.GIVEN_UP}
+    given_up = {key for key, entry in ctx.journal.entries.items() if entry.state is RecordState.GIVEN_UP}
     for key, seen in (await observe.read_each(ctx, {key for key in given_up if key.kind in ctx.deps.registry})).items():
         node, ident = ctx.node(key), ctx.journal.entries[key].id
         if isinstance(seen, CloudError):
@@ -75,7 +75,7 @@ def find_holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
     """
     ours, entries, registry = ctx.journal.ours, ctx.journal.entries, ctx.deps.registry
     found: dict[NodeKey, NodeKey] = {}
-    todo = sorted(key for key, entry in entries.items() if is_lost(ctx, key) or entry.phase is Phase.GIVEN_UP)
+    todo = sorted(key for key, entry in entries.items() if is_lost(ctx, key) or entry.state is RecordState.GIVEN_UP)
     while todo:
         key = todo.pop()
         for other in requirements(key, ours, entries, registry) | referenced_parts.find_named(ctx, key, ours):

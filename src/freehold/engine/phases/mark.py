@@ -13,7 +13,7 @@ from freehold.engine import proofs, wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, NotFound
 from freehold.engine.inventory import TagChange
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.phases import keyed_tags, read_marks
 from freehold.engine.resources import NodeKey, Observed
@@ -27,7 +27,7 @@ async def attach_marks(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     for key in keys:
         entry, node = ctx.journal.get(key), ctx.node(key)
         observed = node.last_seen
-        if not entry or entry.phase is not Phase.RECORDED or observed is None or node.absent_since is not None:
+        if not entry or entry.state is not RecordState.RECORDED or observed is None or node.absent_since is not None:
             continue
         if node.marks is MarkState.DOUBTED or (ctx.state.releasing and entry.had_marks):
             continue
@@ -107,7 +107,7 @@ def _join_seals(
     for beside, targets in alike.items():
         for start in range(0, len(targets), codec.seals_together):
             some = targets[start : start + codec.seals_together]
-            spelled |= dict.fromkeys(some, codec.joined(beside | {seals[target] for target in some}))
+            spelled |= dict.fromkeys(some, codec.join_seals(beside | {seals[target] for target in some}))
     return [TagChange(target, tags) for target, tags in spelled.items()]
 
 
@@ -116,7 +116,7 @@ def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     if not kind.carrier_owned:
         return True
     for other, entry in ctx.journal.entries.items():
-        if other.kind == kind.carrier and entry.target == observed.target and entry.phase.ours:
+        if other.kind == kind.carrier and entry.target == observed.target and entry.state.ours:
             return True
     ctx.outcomes[key] = Blocked(
         Reason.UNMARKABLE,
@@ -131,7 +131,7 @@ def hold_unmarked(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     """Let a resource wait that is Ready before its mark has been read back."""
     for key in keys:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
-        if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
+        if entry and entry.state is RecordState.RECORDED and isinstance(outcome, Ready):
             attached = ctx.node(key).mark_memory.attached
             since = ctx.now - attached.at if attached else 0.0
             left = max(read_marks.index_lag(ctx, outcome.observed) - since, min(max(since, 1.0), 5.0))

@@ -12,7 +12,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError
-from freehold.engine.journal import Entry, Phase, let_go, vacated
+from freehold.engine.journal import Entry, RecordState, end_attempt, let_go
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
@@ -193,29 +193,29 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
     had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
-    if entry.phase is Phase.GIVEN:
+    if entry.state is RecordState.GIVEN:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
     elif not ctx.is_settled(key, since) and not had:
         left = ctx.kind(key).settle - (ctx.now - since)
         message = f"{entry.id} not found; confirming its deletion"
         ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
-    elif entry.phase in (Phase.REUSED, Phase.THEIRS):
+    elif entry.state in (RecordState.REUSED, RecordState.THEIRS):
         ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")
         ctx.state.forget(key)
         ctx.record(key, birth_marks.without_resource(ctx, key, let_go(entry)))
     else:
         if ctx.node(key).delete_sent is None and not had:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
-        fails = entry.fails + 1 if entry.phase is Phase.RECORDED and not had else 0
+        fails = entry.fails + 1 if entry.state is RecordState.RECORDED and not had else 0
         polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)
-        ctx.record(key, birth_marks.without_resource(ctx, key, vacated(entry, fails=fails)))
+        ctx.record(key, birth_marks.without_resource(ctx, key, end_attempt(entry, fails=fails)))
 
 
 def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
     """Record a resource that was proven ours; it still has to be marked, or its mark read back."""
-    base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
-    record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
+    base = entry or Entry(RecordState.RECORDED, opened=ctx.deps.clock.now())
+    record = replace(base, state=RecordState.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, signature=ctx.sign(key, observed.id, observed.incarnation), key=ctx.keys.writing, by="")
     record = replace(record, tags=None, had_effect=False, gone="", incarnation=observed.incarnation, candidates=())
     record = replace(record, read_back=False)

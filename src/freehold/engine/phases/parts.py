@@ -218,7 +218,7 @@ async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list
     await _remove_surplus(ctx, key, due)
     if differs.missing or differs.surplus or differs.changed:
         have = await _read_after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
-    return _concluded(ctx, key, have, due.wish, due.before)
+    return _conclude_parts(ctx, key, have, due.wish, due.before)
 
 
 async def remove_surplus_anyway(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None:
@@ -300,7 +300,7 @@ async def _send(ctx: PassContext, key: NodeKey, ref: Ref, group: Sequence[Part])
         raise
     except (Invalid, NotFound) as refused:
         if len(group) == 1:
-            raise refused.at(ctx.graph.nodes[key].part_field(group[0])) from refused
+            raise refused.with_field(ctx.graph.nodes[key].part_field(group[0])) from refused
         raise
     node.parts.refused -= names
     node.parts.taken_out = None
@@ -321,7 +321,7 @@ def _find_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dic
                     f"{part} cannot go while {other} ({seen.id}) is in it, which is ours and the spec no longer wants; "
                     f"{ctx.prune_command} deletes that"
                 )
-                found[part] = Held(message).at(node.part_field(part))
+                found[part] = Held(message).with_field(node.part_field(part))
     return found
 
 
@@ -348,7 +348,7 @@ def _may_appear(ctx: PassContext, key: NodeKey, part: str, before: frozenset[Par
     return part not in set(map(str, before)) and not ctx.is_settled(key, since)
 
 
-def _concluded(
+def _conclude_parts(
     ctx: PassContext, key: NodeKey, have: frozenset[Part], wish: frozenset[Part], before: frozenset[Part]
 ) -> list[str]:
     observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
@@ -389,7 +389,7 @@ def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
 def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether a part is missing without which nothing that depends on it can be made."""
     essential, node = ctx.kind(key).parts.essential, ctx.node(key)
-    if not essential or not ctx.journal.entries[key].phase.ours or ctx.graph.nodes[key].given:
+    if not essential or not ctx.journal.entries[key].state.ours or ctx.graph.nodes[key].given:
         return False
     if ctx.category(key) is Category.SHARED:
         return False

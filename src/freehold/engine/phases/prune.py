@@ -12,7 +12,7 @@ from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError
 from freehold.engine.graph import Node
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, outcome_of_error
 from freehold.engine.phases import delete, read_marks, recovery
 from freehold.engine.resources import NodeKey, Ref
@@ -27,9 +27,9 @@ def find_surplus(ctx: PassContext) -> list[NodeKey]:
 
 def find_prunable(ctx: PassContext) -> list[NodeKey]:
     """Return the surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
-    needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
+    needed = deletion_order.find_needed_keys(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
     may = [key for key in find_surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
-    owned = [key for key in may if ctx.journal.entries[key].phase is Phase.OWNED and key not in needed]
+    owned = [key for key in may if ctx.journal.entries[key].state is RecordState.OWNED and key not in needed]
     return [*owned, *(key for key in find_being_pruned(ctx) if key not in owned)]
 
 

@@ -16,7 +16,7 @@ from freehold.engine.deletion_order import add_edges
 from freehold.engine.drivers import Listed
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Ready
 from freehold.engine.phases import (
     detach,
@@ -35,9 +35,9 @@ from freehold.engine.shared_lists import Marked
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
     """Return whether a record leaves work: not what was pruned, of which only the number of its attempt is left."""
-    if entry.phase is Phase.VACANT:
+    if entry.state is RecordState.VACANT:
         return key in ctx.graph.nodes or bool(entry.earlier)
-    return entry.phase in (Phase.INTENDED, Phase.RECORDED)
+    return entry.state in (RecordState.INTENDED, RecordState.RECORDED)
 
 
 async def confirm_by_lists(ctx: PassContext) -> bool:
@@ -95,7 +95,7 @@ def _is_settled(ctx: PassContext) -> bool:
 
 
 def _is_ours(ctx: PassContext, key: NodeKey) -> bool:
-    return ctx.journal.entries[key].phase is Phase.OWNED
+    return ctx.journal.entries[key].state is RecordState.OWNED
 
 
 async def _read_rows(ctx: PassContext) -> Mapping[NodeKey, Listed] | None:
@@ -147,7 +147,7 @@ def _are_unchanged(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
             return False
         if not _is_unchanged(ctx.node(key).last_seen, seen):
             return False
-        if not entry.phase.ours and ctx.graph.nodes[key].given_problem(seen):
+        if not entry.state.ours and ctx.graph.nodes[key].given_problem(seen):
             return False
     ctx.ready_nodes.update({key: row.observed for key, row in rows.items()})
     return True
@@ -182,8 +182,8 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
 async def read_shown_marks(ctx: PassContext, max_age: float) -> TagsByTarget:
     """Return what has marks of this object: as shared lists show it, and of what they show no tags, the index."""
     lists, uuid, codec = ctx.deps.lists, ctx.owner.uuid, ctx.deps.codec
-    listed = lists.marked(uuid, codec, max_age) if lists else Marked()
-    return {**(await ctx.deps.inventory.shared(max_age, listed.kinds)).of(uuid, codec), **listed.tags}
+    listed = lists.recall_marked(uuid, codec, max_age) if lists else Marked()
+    return {**(await ctx.deps.inventory.read_snapshot(max_age, listed.kinds)).find_targets(uuid, codec), **listed.tags}
 
 
 async def _read_unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsByTarget:

@@ -9,7 +9,7 @@ from freehold.engine import birth_marks, proofs, wanted_tags
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import given_tags, keyed_tags, observe
@@ -100,7 +100,7 @@ async def read_index(ctx: PassContext) -> TagsByTarget:
     """Read the index: all targets with our uuid mark, our carriers, and what else the user's tags belong on."""
     also = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
     also |= {target for target, tags in given_tags.tags_by_target(ctx).items() if tags}
-    marked = await ctx.deps.tagger.marked(ctx.owner.uuid, also)
+    marked = await ctx.deps.tagger.find_marked(ctx.owner.uuid, also)
     ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it
     return marked
 
@@ -123,14 +123,14 @@ def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
     if not entry or not entry.id or node.existence is not Existence.PRESENT:
         return False
     if not ctx.kind(key).markable:
-        return entry.phase is Phase.RECORDED
+        return entry.state is RecordState.RECORDED
     if not entry.target:
         return False
     if node.marks is MarkState.DOUBTED:
         return True
-    if entry.phase is Phase.OWNED:
+    if entry.state is RecordState.OWNED:
         return ctx.deep or not ctx.is_believed(key)
-    return entry.phase is Phase.RECORDED and _may_be_readable(ctx, node)
+    return entry.state is RecordState.RECORDED and _may_be_readable(ctx, node)
 
 
 def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
@@ -201,7 +201,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
     else:
         ctx.node(key).mark_memory.doubted = False
         if not wanted_tags.lagging(ctx, key, find_missing(ctx, key, observed, tags)):
-            if entry.phase is Phase.OWNED:
+            if entry.state is RecordState.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             ctx.node(key).mark_memory.attached = None
         ctx.record(key, ctx.believe_again(key).to_mark_again())
@@ -231,7 +231,7 @@ def _close_record(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observ
     digest = ctx.signing_key(key)
     incarnation = entry.incarnation or observed.incarnation
     signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
-    record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
+    record = replace(entry, state=RecordState.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
     record = replace(record, read_back=False)
     stays = key in ctx.graph.nodes and not ctx.state.releasing
     believed = stays and not ctx.seconds_of_delete(key)

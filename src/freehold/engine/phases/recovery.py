@@ -15,7 +15,7 @@ from freehold.engine import birth_marks, proofs
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound
 from freehold.engine.inventory import TagChange, TagsByTarget
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import keyed_tags, observe
@@ -128,7 +128,7 @@ async def record_unlisted(ctx: PassContext) -> None:
 
 def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
     entry = ctx.journal.get(key)
-    return bool(entry and entry.id and entry.phase.ours and not ctx.is_signed(key))
+    return bool(entry and entry.id and entry.state.ours and not ctx.is_signed(key))
 
 
 def _report_unreadable(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:
@@ -215,7 +215,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, 
     words = sorted(w for w in birth_marks.possible_nonces(ctx, key, observed) if ctx.keys.recognises(key.kind, w))
     free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)
     attempt = max(birth_marks.attempt_of(ctx, free, observed), 1)
-    record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
+    record = Entry(RecordState.RECORDED, observed.id, observed.target, observed.carried, attempt)
     signature = ctx.sign(free, observed.id, observed.incarnation)
     record = replace(record, signature=signature, key=ctx.keys.writing, incarnation=observed.incarnation)
     record = replace(record, shared=free not in ctx.graph.nodes, read_back=marks_seen)
@@ -227,7 +227,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, 
 
 def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
     """Return the logical name, or, where another resource has it, one that tells the two apart."""
-    return key.beside(id_) if key in ctx.journal.entries else key
+    return key.with_id(id_) if key in ctx.journal.entries else key
 
 
 def _find_nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
@@ -256,8 +256,8 @@ def _find_called_others(ctx: PassContext) -> frozenset[NodeKey]:
     Our seal on it says the contrary, except on what a person gave up: an index may show the marks for a while.
     """
     entries = ctx.journal.entries
-    given_up = {(key.kind, entry.id) for key, entry in entries.items() if entry.phase is Phase.GIVEN_UP}
-    unmanaged = (key for key, entry in entries.items() if entry.phase in (Phase.GIVEN, Phase.REUSED))
+    given_up = {(key.kind, entry.id) for key, entry in entries.items() if entry.state is RecordState.GIVEN_UP}
+    unmanaged = (key for key, entry in entries.items() if entry.state in (RecordState.GIVEN, RecordState.REUSED))
     return frozenset(key for key in unmanaged if (key.kind, entries[key].id) not in given_up)
 
 
@@ -271,17 +271,17 @@ def _read_node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]
     id_ = ctx.kind(key).driver.identify(target)
     stub = Observed(id=id_, name="", state=State.READY, target=target)
     strength = proofs.evidence(ctx, key, stub, tags).strength
-    ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))
+    ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _has_own_seal(ctx, key, stub, tags))
     others = _find_called_others(ctx)
     if (key.kind, id_) in {(k.kind, entry.id) for k, entry in ctx.journal.entries.items() if k not in others}:
         return None  # on record, without what its mark is on
     return _Unrecorded(key, Ref(id_, target), carried=False) if id_ and ours else None
 
 
-def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]) -> bool:
+def _has_own_seal(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]) -> bool:
     """Return whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
     fold = ctx.deps.codec.fold
-    plain = fold([ctx.deps.codec.carried(ctx.owner, key.kind, stub.id)] if stub.carried else ())
+    plain = fold([ctx.deps.codec.spell_carrier_mark(ctx.owner, key.kind, stub.id)] if stub.carried else ())
     return not (fold(proofs.seals(ctx, key, stub)) - plain).isdisjoint(fold(tags))
 
 
@@ -316,7 +316,7 @@ def _is_of_unknown_kind(
     if key.kind in ctx.deps.registry:
         return False
     stub = Observed(id=key.logical if carried else target, name="", state=State.READY, target=target, carried=carried)
-    if not _sealed(ctx, key, stub, tags):
+    if not _has_own_seal(ctx, key, stub, tags):
         return False
     ctx.outcomes[key] = Blocked(
         Reason.UNKNOWN_KIND, f"{target} has our marks and is of kind {key.kind}, which this version does not know"

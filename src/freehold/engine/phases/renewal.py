@@ -15,7 +15,7 @@ from freehold.engine import birth_marks, proofs
 from freehold.engine.context import PassContext
 from freehold.engine.errors import NotFound
 from freehold.engine.inventory import TagChange
-from freehold.engine.journal import Phase
+from freehold.engine.journal import RecordState
 from freehold.engine.outcomes import Blocked, Ready, Reason, outcome_of_error
 from freehold.engine.resources import NodeKey, Observed
 
@@ -58,7 +58,7 @@ def _is_unmarked(ctx: PassContext, key: NodeKey) -> bool:
 
 def _is_old(ctx: PassContext, key: NodeKey) -> bool:
     entry, observed = ctx.journal.get(key), ctx.node(key).last_seen
-    settled = isinstance(ctx.outcomes.get(key), Ready) and entry is not None and entry.phase is Phase.OWNED
+    settled = isinstance(ctx.outcomes.get(key), Ready) and entry is not None and entry.state is RecordState.OWNED
     return bool(settled and observed and entry and entry.key != ctx.keys.writing and ctx.kind(key).markable)
 
 
@@ -95,7 +95,7 @@ def _join_both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     if not codec.keyed:
         return new
     have = codec.fold(ctx.verified[key])
-    return codec.joined({*new, *(seal for seal in proofs.seals(ctx, key, observed) if codec.fold([seal]) <= have)})
+    return codec.join_seals({*new, *(seal for seal in proofs.seals(ctx, key, observed) if codec.fold([seal]) <= have)})
 
 
 async def _take_off_old(ctx: PassContext) -> None:

@@ -12,7 +12,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import Invalid, NotFound
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Request
-from freehold.engine.secret_values import DIGEST, Named, SecretValue, named, with_each
+from freehold.engine.secret_values import DIGEST, Named, SecretValue, find_references, with_each
 
 
 async def resolve_first(ctx: PassContext, key: NodeKey, request: Request) -> tuple[Request, Request]:
@@ -21,10 +21,10 @@ async def resolve_first(ctx: PassContext, key: NodeKey, request: Request) -> tup
     if not values:
         return dict(request), request
 
-    def recorded(one: Named) -> Any:
+    def record_reference(one: Named) -> Any:
         return {**one.to_request(), DIGEST: _digest(ctx, ctx.keys.writing, key, one, values[one.path])}
 
-    return with_each(request, recorded), _with_values(request, values)
+    return with_each(request, record_reference), _with_values(request, values)
 
 
 async def resolve_again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request | None:
@@ -37,7 +37,7 @@ async def resolve_again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request
         values = await _read(ctx, request)
     except (NotFound, Invalid):
         return None
-    for one in named(request):
+    for one in find_references(request):
         recorded, now = one.digest.encode(), _digest(ctx, entry.key, key, one, values[one.path]).encode()
         if not hmac.compare_digest(recorded, now):
             return None
@@ -46,7 +46,7 @@ async def resolve_again(ctx: PassContext, key: NodeKey, entry: Entry) -> Request
 
 async def _read(ctx: PassContext, request: Request) -> dict[str, bytes]:
     """Return what is sent in place of each reference. Raises CloudError."""
-    wanted = named(request)
+    wanted = find_references(request)
     read = {name: await ctx.deps.secrets.read(name) for name in dict.fromkeys(one.reference for one in wanted)}
     return {one.path: one.transform(read[one.reference]) for one in wanted}
 

@@ -14,7 +14,7 @@ from freehold.engine.interface import EngineDeps
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json
 from freehold.providers.objects.adapter import Adapter
-from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.identity import ParentStanding
 from freehold.providers.objects.parents import put_in_place
 
 
@@ -97,7 +97,7 @@ class Accounts(Protocol):
 
 
 async def bind_in_place(
-    accounts: Accounts, raw: Json, served: ServedName, standing: Standing | None
+    accounts: Accounts, raw: Json, served: ServedName, standing: ParentStanding | None
 ) -> Binding | NoCredentials:
     """Find the account and adapter of an object that may be in the account of its parent (parents.find_standing)."""
     if served.parent is None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from freehold.engine.clock import Clock
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, PassFlags, Port, too_late
-from freehold.engine.secret_values import withhold, without
+from freehold.engine.secret_values import remove_secret_values, withhold
 from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.access.limits import TokenBuckets, TurnExpired
 
@@ -108,7 +108,7 @@ class ObjectPort:
         if call.effect is not Effect.WRITE:
             return await self._inner.send(call)
         if call.hidden:
-            call = replace(call, detail=without(call.detail, call.hidden))
+            call = replace(call, detail=remove_secret_values(call.detail, call.hidden))
         self._audit.log_sent(self._subject, call)
         try:
             reply = await self._inner.send(call)

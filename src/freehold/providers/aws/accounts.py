@@ -28,7 +28,7 @@ from freehold.providers.access.limits import Limits, TokenBucket
 from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.aws import api_names as aws_names
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
 from freehold.providers.aws.facts import AwsFacts
@@ -73,11 +73,11 @@ class AwsAccount(ServedAccount):
         """Sessions for what is collected for one object, by its subject."""
         self._turns = asyncio.Semaphore(IN_FLIGHT)
         self._durations = Durations(clock)
-        looking = ApiClient(session, shared_look_port(port))
+        looking = AwsClient(session, shared_look_port(port))
         registry = aws_kinds(looking)
         self._inventory = Inventory(self._new_tagger(looking, registry.carried), clock)
         self._lists = SharedLists(registry, clock)
-        self.client = ApiClient(session, port)
+        self.client = AwsClient(session, port)
         """A client for calls outside of any object's pass."""
         self.tags = self._new_tagger(self.client, registry.carried)
         self.facts = AwsFactsReader(self._new_facts())
@@ -114,9 +114,9 @@ class AwsAccount(ServedAccount):
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)
 
-    def client_for(self, subject: str) -> ApiClient:
+    def client_for(self, subject: str) -> AwsClient:
         """Return a client for one object; what it sends is audited under ``subject``."""
-        return ApiClient(self._session, ObjectPort(self.port, subject, self._audit))
+        return AwsClient(self._session, ObjectPort(self.port, subject, self._audit))
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""
@@ -130,11 +130,11 @@ class AwsAccount(ServedAccount):
             self._stop_collecting(subject)
             self._collecting[subject] = deletes
         port = ObjectPort(self.port, subject, self._audit)
-        client = ApiClient(self._session, port, deletes, COLLECTED_METHODS)
+        client = AwsClient(self._session, port, deletes, COLLECTED_METHODS)
         return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
     def build_read_only_survey(self, cluster: str) -> AwsSurvey:
-        client = ApiClient(self._session, ReadOnlyPort(self.port))
+        client = AwsClient(self._session, ReadOnlyPort(self.port))
         return AwsSurvey(client, self._new_tagger(client, ()), self._turns)
 
     def forget(self, subject: str) -> None:
@@ -149,7 +149,7 @@ class AwsAccount(ServedAccount):
         if narrowed := self._narrowed.pop(uuid, None):
             narrowed.close()
 
-    def _new_tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
+    def _new_tagger(self, client: AwsClient, carried: tuple[str, ...]) -> AwsTagger:
         return AwsTagger(client, self._clock, carried, self._refused_at)
 
     def _build_deps_behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
@@ -157,7 +157,7 @@ class AwsAccount(ServedAccount):
         deletes = self._session.owner_session(uuid) if uuid else None
         if deletes is not None:
             self._narrowed[uuid] = deletes
-        client = ApiClient(self._session, port, deletes)
+        client = AwsClient(self._session, port, deletes)
         registry = aws_kinds(client)
         tagger = self._new_tagger(client, registry.carried)
         return EngineDeps(
@@ -183,8 +183,8 @@ class AwsMachines:
     tagger: AwsTagger
     kinds: tuple[str, ...] = (aws_names.AWS_MACHINE_KIND,)
 
-    async def within(self, uuid: str) -> TagsByTarget:
-        return await self.tagger.within(uuid)
+    async def find_inner_targets(self, uuid: str) -> TagsByTarget:
+        return await self.tagger.find_inner_targets(uuid)
 
 
 class AccountLimits:

@@ -16,7 +16,7 @@ from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Parent
 from freehold.providers.aws import balancing
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing import BalancingRead
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.reading import location_of
 from freehold.providers.aws.tags import birth_tags
@@ -27,7 +27,7 @@ SERVICE = "elasticloadbalancing"
 class BalancingDriver:
     """The reads of a kind. Each kind adds its create, its changes and its delete."""
 
-    def __init__(self, client: ApiClient, read: BalancingRead) -> None:
+    def __init__(self, client: AwsClient, read: BalancingRead) -> None:
         self._client = client
         self._read = read
 
@@ -67,7 +67,7 @@ class BalancingDriver:
     def list_of(self, ref: Ref) -> str:
         return self._client.session.region
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         """Return all rows, with attributes where some were ever cached; an outdated value is read from the resource."""
         every = await balancing.read_all(self._client, self._read)
         found = [self._without_tags(await self._complete_if_cached(seen)) for seen in every]

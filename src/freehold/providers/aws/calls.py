@@ -51,7 +51,7 @@ class ListPage(NamedTuple):
     next: str
 
 
-class ApiClient:
+class AwsClient:
     """Requests of one identity in one region, sent through a port.
 
     Services and operations have botocore's names: ``ec2``, ``create_vpc``. ``subject`` is the resource, for people.
@@ -118,7 +118,7 @@ class ApiClient:
 
     def refusal(self, service: str, operation: str, verb: str, subject: str, said: Json) -> CloudError:
         """Return the engine's error for one resource that a successful reply calls failed: ``Code`` and ``Message``."""
-        failure = errors.Failure(400, str(said.get("Code", "")), str(said.get("Message", "")), service, operation)
+        failure = errors.AwsFailure(400, str(said.get("Code", "")), str(said.get("Message", "")), service, operation)
         return errors.translate_failure(
             failure, effect=Effect.WRITE, what=f"{verb} ({subject})",
             origin=self.session.identity.origin, scrub=self.session.scrub,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from freehold.engine.drivers import User
 from freehold.engine.errors import CloudError, Denied, InUse
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 
 MOST_NAMED = 5
 
@@ -62,7 +62,7 @@ def vpc_searches(vpc: str) -> tuple[BlockerSearch, ...]:
     )  # fmt: skip
 
 
-async def balancer_interfaces(client: ApiClient, name: str) -> tuple[str, ...]:
+async def balancer_interfaces(client: AwsClient, name: str) -> tuple[str, ...]:
     """Return the interfaces that a load balancer leaves in its subnets for minutes after its delete.
 
     Their description has the name of a classic load balancer, and for others the end of the ARN
@@ -84,7 +84,7 @@ def _is_main(table: Json) -> bool:
     return any(row.get("Main") for row in table.get("Associations", ()))
 
 
-async def find_all(client: ApiClient, searches: Iterable[BlockerSearch]) -> list[User]:
+async def find_all(client: AwsClient, searches: Iterable[BlockerSearch]) -> list[User]:
     """Return what all these searches find. Raises CloudError."""
     found = []
     for search in searches:
@@ -93,7 +93,7 @@ async def find_all(client: ApiClient, searches: Iterable[BlockerSearch]) -> list
     return found
 
 
-async def _read_rows(client: ApiClient, search: BlockerSearch) -> list[Json]:
+async def _read_rows(client: AwsClient, search: BlockerSearch) -> list[Json]:
     filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
     asked = {"Filters": filters} if filters else {}
     subject = f"what holds {', '.join(search.filters.values()) or 'it'}"
@@ -101,7 +101,7 @@ async def _read_rows(client: ApiClient, search: BlockerSearch) -> list[Json]:
     return [row for row in rows if search.selects(row)]
 
 
-async def name_blockers(client: ApiClient, refused: InUse, searches: tuple[BlockerSearch, ...]) -> InUse:
+async def name_blockers(client: AwsClient, refused: InUse, searches: tuple[BlockerSearch, ...]) -> InUse:
     """Return the refusal with what the first successful search found; unchanged where nothing can be read."""
     try:
         for search in searches:

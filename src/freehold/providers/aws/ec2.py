@@ -17,7 +17,7 @@ from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Parent
 from freehold.engine.tag_text import texts
 from freehold.providers.aws import delete_blockers, reading
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import KindFacts
 from freehold.providers.aws.reading import Ec2Read
@@ -75,7 +75,7 @@ class Ec2Shape:
 class Ec2Driver:
     """Verbs, list and reads of parts. A kind with parts or mutable attributes derives from it."""
 
-    def __init__(self, client: ApiClient, shape: Ec2Shape) -> None:
+    def __init__(self, client: AwsClient, shape: Ec2Shape) -> None:
         self._client = client
         self._shape = shape
         self._facts = shape.facts
@@ -147,7 +147,7 @@ class Ec2Driver:
         """Return the region: a client is of one region, which has one list."""
         return self._client.session.region
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         found = [seen.to_observed() for seen in await reading.read_all(self._client, self._shape.read)]
         return [Listed(seen, seen.parts) for seen in found]
 

@@ -41,7 +41,7 @@ class ListNotFound(engine_errors.Unavailable):
 
 
 @dataclass(frozen=True)
-class Failure:
+class AwsFailure:
     """A service's answer to a request that failed. ``operation`` as in the API: ``CreateVpc``."""
 
     status: int
@@ -60,7 +60,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class ErrorRule:
+class AwsErrorRule:
     """A row of the table, with ``codes`` (``*`` for any text) and, where given, ``operations`` and ``words``."""
 
     error: type[engine_errors.CloudError]
@@ -69,7 +69,7 @@ class ErrorRule:
     operations: frozenset[str] = frozenset()
     words: re.Pattern[str] | None = None
 
-    def fits(self, failure: Failure) -> bool:
+    def fits(self, failure: AwsFailure) -> bool:
         if self.operations and failure.operation not in self.operations:
             return False
         if self.words and not self.words.search(failure.text):
@@ -83,15 +83,15 @@ def _matches(pattern: str, code: str) -> bool:
 
 def _rule(
     error: type[engine_errors.CloudError], advice: str, codes: str, *, operations: str = "", words: str = ""
-) -> ErrorRule:
+) -> AwsErrorRule:
     pattern = re.compile(words, re.IGNORECASE) if words else None
-    return ErrorRule(error, advice, tuple(codes.split()), frozenset(operations.split()), pattern)
+    return AwsErrorRule(error, advice, tuple(codes.split()), frozenset(operations.split()), pattern)
 
 
 _SLOWER = "It is asked again more slowly"
 _SOON = "It is asked again soon"
 
-RULES: tuple[ErrorRule, ...] = (
+RULES: tuple[AwsErrorRule, ...] = (
     _rule(DryRunPassed, "Nothing was changed", "DryRunOperation"),
     _rule(
         engine_errors.Throttled,
@@ -293,7 +293,7 @@ def translate(
 
 
 def translate_failure(
-    failure: Failure, *, effect: Effect, what: str, origin: str, scrub: Callable[[str], str]
+    failure: AwsFailure, *, effect: Effect, what: str, origin: str, scrub: Callable[[str], str]
 ) -> engine_errors.CloudError:
     """Return the engine's error for a service's answer, which may concern one resource of a batch."""
     said = scrub(_strip_encoded_message(failure.text))[:_LONGEST_TEXT] or "nothing"
@@ -308,7 +308,7 @@ def translate_failure(
     return rule.error(fact, advice=advice, **facts)
 
 
-def rule_for(failure: Failure) -> ErrorRule | None:
+def rule_for(failure: AwsFailure) -> AwsErrorRule | None:
     """Return the row of the table. A code that the table lacks is the request's fault with 4xx, else AWS's (None)."""
     if (rule := explicit_rule(failure)) is not None:
         return rule
@@ -317,7 +317,7 @@ def rule_for(failure: Failure) -> ErrorRule | None:
     return RULES[-1] if 400 <= failure.status < 500 else None
 
 
-def explicit_rule(failure: Failure) -> ErrorRule | None:
+def explicit_rule(failure: AwsFailure) -> AwsErrorRule | None:
     """Return the first row with this code; None for a code that the table lacks."""
     return next((rule for rule in RULES if rule.fits(failure)), None)
 
@@ -393,14 +393,14 @@ _REASONS = {
 """botocore's exceptions in words, without the address that it prints."""
 
 
-def parse_failure(error: Exception, service: str) -> Failure | None:
+def parse_failure(error: Exception, service: str) -> AwsFailure | None:
     """Return the service's answer; None when ``error`` is not an answer of a service."""
     raw = getattr(error, "response", None)
     if not isinstance(raw, dict) or "Error" not in raw:
         return None
     meta = raw.get("ResponseMetadata", {})
     headers = {str(name).lower(): str(value) for name, value in meta.get("HTTPHeaders", {}).items()}
-    return Failure(
+    return AwsFailure(
         status=int(meta.get("HTTPStatusCode", 0)),
         code=str(raw["Error"].get("Code", "")).removeprefix("Client.").removeprefix("Server."),
         text=str(raw["Error"].get("Message", "")),

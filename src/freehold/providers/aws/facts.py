@@ -13,7 +13,7 @@ from freehold.engine.port import run_together
 from freehold.engine.resources import State
 from freehold.providers.aws.answer_cache import AnswerCache
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kinds import nat_gateway, route_table, security_group, subnet, vpc
 from freehold.providers.aws.reading import read_by_filter, read_by_id
@@ -55,7 +55,7 @@ class SubnetFacts:
 class AwsFacts:
     """Facts for one identity in one region. A missing resource is read again each time."""
 
-    def __init__(self, client: ApiClient, tags: TagSearch, clock: Clock) -> None:
+    def __init__(self, client: AwsClient, tags: TagSearch, clock: Clock) -> None:
         self._client = client
         self._tags = tags
         self._answers = AnswerCache(clock)

@@ -80,7 +80,7 @@ class IdentityNotAllowed(IdentityNotUsable):
     """The namespace of the object may not use the identity."""
 
 
-class ObjectReader(Protocol):
+class IdentityReader(Protocol):
     """The reads that identities need of a Kubernetes client."""
 
     async def get(self, resource: Resource, key: Key) -> Json: ...
@@ -95,7 +95,7 @@ class StoredIdentities:
     controller's identity stands for.
     """
 
-    def __init__(self, client: ObjectReader, secrets_in: str, own: Identity = _OWN) -> None:
+    def __init__(self, client: IdentityReader, secrets_in: str, own: Identity = _OWN) -> None:
         self._client = client
         self._secrets_in = secrets_in
         self._own = own
@@ -165,7 +165,7 @@ class StoredIdentities:
         """Return the object; None for a missing default identity: upstream makes one, open to all namespaces."""
         try:
             return await self._get(KINDS[reference.kind], Key("", reference.name))
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             if reference == DEFAULT:
                 return None
             raise IdentityNotUsable(
@@ -177,7 +177,7 @@ class StoredIdentities:
         resource = KINDS[AWS_ROLE_IDENTITY_KIND]
         try:
             found = (await self._client.list(resource)).items
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return ()
         except kube.Forbidden as error:
             raise IdentityNotUsable(
@@ -191,7 +191,7 @@ class StoredIdentities:
         if namespace is None:
             return
         labels = await self._labels(namespace) if allowed is not None and allowed.selector is not None else {}
-        named = cluster_plan.Identity(reference.kind, reference.name)
+        named = cluster_plan.CallerIdentity(reference.kind, reference.name)
         answer = identities.may_use(named, allowed, namespace, labels)
         if isinstance(answer, identities.NotAllowed):
             raise IdentityNotAllowed(answer.message)
@@ -199,7 +199,7 @@ class StoredIdentities:
     async def _labels(self, namespace: str) -> Mapping[str, str]:
         try:
             found = await self._get(NAMESPACES, Key("", namespace))
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             return {}
         labels: Mapping[str, str] = found["metadata"].get("labels") or {}
         return labels
@@ -209,7 +209,7 @@ class StoredIdentities:
         where = f"Secret {key}"
         try:
             secret = await self._get(SECRETS, key)
-        except kube.NotFound:
+        except kube.ObjectNotFound:
             raise IdentityNotUsable(
                 f"{reference} names {where}, which does not exist; make it with {ACCESS_KEY} and {SECRET_KEY}"
             ) from None

@@ -6,7 +6,7 @@ import re
 
 from freehold.engine.drivers import User
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation
 from freehold.providers.aws.reading import location_of
 
@@ -16,7 +16,7 @@ _BALANCER = re.compile(r"ELB (\S+)")
 https://repost.aws/knowledge-center/vpc-find-owner-unknown-ip-addresses)."""
 
 
-async def find_users(client: ApiClient, selector: str, ident: str) -> list[User]:
+async def find_users(client: AwsClient, selector: str, ident: str) -> list[User]:
     """Return the users of the interfaces that the filter ``selector`` finds. Raises CloudError."""
     filters = [{"Name": selector, "Values": [ident]}]
     subject = f"those of {ident}"

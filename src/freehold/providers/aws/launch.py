@@ -70,22 +70,22 @@ def parameters_of(request: Request) -> Json:
         "BlockDeviceMappings": [_disk(each) for each in disks],
         "InstanceMarketOptions": _market(request),
         "CapacityReservationSpecification": _reservation(request.get("capacity_reservation") or {}),
-        "Placement": _named(request, _PLACEMENT),
-        "MetadataOptions": _named(request.get("metadata") or {}, _METADATA),
-        "CpuOptions": _named(request.get("cpu") or {}, _CPU),
-        "PrivateDnsNameOptions": _named(request.get("hostname") or {}, _HOSTNAME),
+        "Placement": spell_members(request, _PLACEMENT),
+        "MetadataOptions": spell_members(request.get("metadata") or {}, _METADATA),
+        "CpuOptions": spell_members(request.get("cpu") or {}, _CPU),
+        "PrivateDnsNameOptions": spell_members(request.get("hostname") or {}, _HOSTNAME),
     }
     return found | _network(request) | {name: value for name, value in structures.items() if value}
 
 
-def _named(given: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+def spell_members(given: Mapping[str, Any], names: Mapping[str, str]) -> Json:
     """Return what is given, under AWS's names: an empty text asks for nothing, ``False`` and 0 are values."""
     return {aws: given[name] for name, aws in names.items() if given.get(name) not in (None, "")}
 
 
 def _network(request: Request) -> Json:
     subnet, groups = request["subnet_id"], list(request["security_groups"])
-    card = _named({**request, "ipv6": 1 if request.get("ipv6") else None}, _CARD)
+    card = spell_members({**request, "ipv6": 1 if request.get("ipv6") else None}, _CARD)
     if not card:
         return {"SubnetId": subnet, "SecurityGroupIds": groups}
     return {"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": subnet, "Groups": groups, **card}]}
@@ -93,7 +93,7 @@ def _network(request: Request) -> Json:
 
 def _disk(given: Mapping[str, Any]) -> Json:
     ends = given.get("delete_on_termination", True)
-    return {"DeviceName": given["device"], "Ebs": {**_named(given, _DISK), "DeleteOnTermination": ends}}
+    return {"DeviceName": given["device"], "Ebs": {**spell_members(given, _DISK), "DeleteOnTermination": ends}}
 
 
 def _market(request: Request) -> Json:
@@ -107,12 +107,12 @@ def _market(request: Request) -> Json:
     if spot is None:
         return {}
     options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
-    return {"MarketType": "spot", "SpotOptions": {**options, **_named(spot, {"max_price": "MaxPrice"})}}
+    return {"MarketType": "spot", "SpotOptions": {**options, **spell_members(spot, {"max_price": "MaxPrice"})}}
 
 
 def _reservation(given: Mapping[str, Any]) -> Json:
-    target = _named(given, {"id": "CapacityReservationId"})
-    found = _named(given, {"preference": "CapacityReservationPreference"})
+    target = spell_members(given, {"id": "CapacityReservationId"})
+    found = spell_members(given, {"preference": "CapacityReservationPreference"})
     return {**found, **({"CapacityReservationTarget": target} if target else {})}
 
 

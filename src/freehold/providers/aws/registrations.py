@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from freehold.engine.errors import NotFound
 from freehold.engine.resources import Part, Ref
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 
 REGISTRATION = "registration"
 DRAIN_TIME = 30.0
@@ -38,7 +38,7 @@ _NONE = _Health(registered=False)
 class Registrations:
     """The verbs (:class:`drivers.PartsDriver`, :class:`drivers.PartFinder`)."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def parts(self, ref: Ref) -> frozenset[Part]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from freehold.engine.kinds import Registry
 from freehold.providers.aws.api_names import AWS_MACHINE_KIND
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
     bootstrap_secret,
@@ -31,7 +31,7 @@ OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
 
 
-def aws_kinds(client: ApiClient) -> Registry:
+def aws_kinds(client: AwsClient) -> Registry:
     """Return all kinds, in the order of :data:`kind_facts.KINDS`; each sends with ``client``."""
     kinds = (
         vpc.kind(client),

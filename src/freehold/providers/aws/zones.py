@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 
 AVAILABILITY_ZONE = "availability-zone"
 
@@ -19,7 +19,7 @@ class Zone:
     """True if the account may create resources in it now: it works, and needs no opt-in or has it."""
 
 
-async def read_zones(client: ApiClient) -> tuple[Zone, ...]:
+async def read_zones(client: AwsClient) -> tuple[Zone, ...]:
     """Return the zones, sorted by name. One that needs an opt-in is not listed, or not usable, until it has it.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeAvailabilityZones.html

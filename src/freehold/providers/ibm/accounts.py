@@ -23,7 +23,7 @@ from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.ibm import vpc
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.facts import IbmFacts, NoSuchValue
 from freehold.providers.ibm.marks import IbmCodec
 from freehold.providers.ibm.powervs.existing import ById, IdLookup
@@ -62,10 +62,10 @@ class IbmAccount(ServedAccount):
         paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)
         super().__init__(paced, clock, audit, intervals)
         self._codec = IbmCodec()
-        facts = IbmFacts(ApiClient(self._session, self.port), clock)
+        facts = IbmFacts(IbmClient(self._session, self.port), clock)
         registry = ibm_kinds(self._session, self.port)
         looking = shared_look_port(self.port)
-        self._inventory = Inventory(IbmTagger(ApiClient(self._session, looking), registry.carried), clock)
+        self._inventory = Inventory(IbmTagger(IbmClient(self._session, looking), registry.carried), clock)
         self._durations = Durations(clock)
         self._lists = SharedLists(ibm_kinds(self._session, looking), clock)
         self._facts_reader = IbmFactsReader(facts, registry)
@@ -93,7 +93,7 @@ class IbmAccount(ServedAccount):
         return EngineDeps(
             registry=registry,
             codec=self._codec,
-            tagger=IbmTagger(ApiClient(self._session, port), registry.carried),
+            tagger=IbmTagger(IbmClient(self._session, port), registry.carried),
             inventory=self._inventory,
             port=port,
             clock=self._clock,
@@ -106,11 +106,11 @@ class IbmAccount(ServedAccount):
 
     async def read_account(self) -> str:
         """Return the id of the API key's account. Raises CloudError."""
-        return await ApiClient(self._session, self.port).account()
+        return await IbmClient(self._session, self.port).account()
 
     def tagger_for(self, subject: str) -> IbmTagger:
         """Return a tagger for one object; its calls are audited under ``subject``."""
-        return IbmTagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
+        return IbmTagger(IbmClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
     def forget_answers(self) -> None:
         """Do nothing: the cached facts, zones and the id of a resource group, do not change under an object."""
@@ -121,7 +121,7 @@ class IbmAccount(ServedAccount):
 
 
 class IbmFactsReader:
-    """IBM Cloud's answers to the reconciler's questions (powervs.adapter.FactsReader), and lookups of resources."""
+    """IBM Cloud's answers to the reconciler's questions (adapter.PowerVSFactsReader), and lookups of resources."""
 
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.engine.resources import Part
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.names import VPC, is_nested
 
 KIND = "listener"
@@ -38,7 +38,7 @@ def _behavior(listener: Json) -> str:
 class Listeners:
     """Parts of kind ``listener``; the natural key is the port."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
 
     async def read_all(self, region: str, balancer: str) -> frozenset[Part]:

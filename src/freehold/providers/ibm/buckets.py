@@ -6,7 +6,7 @@ from typing import Any
 
 from freehold.engine.errors import Denied
 from freehold.providers.ibm import errors
-from freehold.providers.ibm.calls import ApiClient, require_rows
+from freehold.providers.ibm.calls import IbmClient, require_rows
 from freehold.providers.ibm.resource_controller import COS, Instances
 
 LIST_REGION = "us-south"
@@ -30,7 +30,7 @@ def split_id(engine_id: str) -> tuple[str, str, str]:
 class Buckets:
     """The operations on buckets that we need."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
         self._instances = Instances(client, COS)
 

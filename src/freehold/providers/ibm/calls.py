@@ -37,7 +37,7 @@ _SILENT = frozenset({202, 204})
 """Statuses that come without a body: accepted, and no content."""
 
 
-class ApiClient:
+class IbmClient:
     """SDK requests of one account, sent through a port."""
 
     def __init__(self, session: IbmSession, port: Port) -> None:

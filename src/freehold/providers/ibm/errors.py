@@ -50,7 +50,7 @@ def missing_list_error(operation: str, subject: str) -> engine_errors.CloudError
 
 
 @dataclass(frozen=True)
-class Failure:
+class IbmFailure:
     """A service's answer to a request that failed."""
 
     status: int
@@ -79,7 +79,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class ErrorRule:
+class IbmErrorRule:
     """A row of the table, with ``statuses`` and, where given, one of ``codes`` or ``words``."""
 
     error: type[engine_errors.CloudError]
@@ -88,7 +88,7 @@ class ErrorRule:
     codes: frozenset[str] = frozenset()
     words: re.Pattern[str] | None = None
 
-    def fits(self, failure: Failure) -> bool:
+    def fits(self, failure: IbmFailure) -> bool:
         if self.statuses and failure.status not in self.statuses:
             return False
         if not self.codes and self.words is None:
@@ -98,12 +98,12 @@ class ErrorRule:
 
 def _rule(
     error: type[engine_errors.CloudError], advice: str, *statuses: int, codes: tuple[str, ...] = (), words: str = ""
-) -> ErrorRule:
+) -> IbmErrorRule:
     pattern = re.compile(words, re.IGNORECASE) if words else None
-    return ErrorRule(error, advice, frozenset(statuses), frozenset(codes), pattern)
+    return IbmErrorRule(error, advice, frozenset(statuses), frozenset(codes), pattern)
 
 
-RULES: tuple[ErrorRule, ...] = (
+RULES: tuple[IbmErrorRule, ...] = (
     _rule(engine_errors.Throttled, "It is asked again more slowly", 429),
     _rule(engine_errors.Throttled, "It is asked again more slowly", codes=("SlowDown",)),
     # IAM answers a wrong API key with 400 (BXNIM0415E) and other faults of it with codes of the same family.
@@ -256,7 +256,7 @@ def _was_never_sent(error: Exception) -> bool:
     return type(reason).__name__ in {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"}
 
 
-def parse_failure(error: Exception) -> Failure | None:
+def parse_failure(error: Exception) -> IbmFailure | None:
     """Return the service's answer; None when ``error`` is not an answer of a service."""
     if isinstance(error, ApiException) and error.http_response is not None:
         if error.http_response.status_code < 400:
@@ -267,11 +267,13 @@ def parse_failure(error: Exception) -> Failure | None:
         meta = raw.get("ResponseMetadata", {})
         headers = {str(k).lower(): str(v) for k, v in meta.get("HTTPHeaders", {}).items()}
         code = str(raw["Error"].get("Code", ""))
-        return Failure(int(meta.get("HTTPStatusCode", 0)), code, f"{raw['Error'].get('Message', '')} ({code})", headers)
+        return IbmFailure(
+            int(meta.get("HTTPStatusCode", 0)), code, f"{raw['Error'].get('Message', '')} ({code})", headers
+        )
     return None
 
 
-def _parse_response(response: requests.Response) -> Failure:
+def _parse_response(response: requests.Response) -> IbmFailure:
     """Parse a reply. Each service has a body of its own (docs/reference/ibm-cloud.md#common)."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
@@ -294,4 +296,4 @@ def _parse_response(response: requests.Response) -> Failure:
     )
     text = " ".join(dict.fromkeys(str(part) for part in parts if part))
     text = text or str(body.get("error") or response.reason or f"status {response.status_code}")
-    return Failure(response.status_code, code, text, headers, from_service=bool(body))
+    return IbmFailure(response.status_code, code, text, headers, from_service=bool(body))

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.engine.clock import Clock
 from freehold.engine.errors import Invalid
 from freehold.providers.ibm import vpc
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.crn import power_region
 
 
@@ -37,7 +37,7 @@ class IbmFacts:
     Lists of all zones and regions are asked of one region that always exists.
     """
 
-    def __init__(self, client: ApiClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3 * 3600.0) -> None:
+    def __init__(self, client: IbmClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3 * 3600.0) -> None:
         self._client = client
         self._clock = clock
         self._home = home

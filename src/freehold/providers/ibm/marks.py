@@ -60,7 +60,7 @@ class IbmCodec:
         name = _fit(f"{owner.namespace}.{owner.name}", room)
         return frozenset({f"{OWNER}:{name}", f"{UUID}:{owner.uuid}"})
 
-    def within(self, owner: Owner) -> frozenset[str]:
+    def spell_parent_mark(self, owner: Owner) -> frozenset[str]:
         """Return no tag: no kind of IBM Cloud is part of another one yet."""
         return frozenset()
 
@@ -76,14 +76,14 @@ class IbmCodec:
 
     seals_together = 1
 
-    def joined(self, tags: Collection[str]) -> frozenset[str]:
+    def join_seals(self, tags: Collection[str]) -> frozenset[str]:
         return frozenset(tags)
 
     def node(self, key: NodeKey, seal: str) -> str:
         before, after = f"{NODE}:{key.kind}.", f".{seal}"
         return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
 
-    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+    def spell_carrier_mark(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         """Return ``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (a connection's)."""
         mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, ident)
         sealed = f"{mark}_{seal}"

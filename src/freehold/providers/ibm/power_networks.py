@@ -8,7 +8,7 @@ from typing import Any
 from freehold.engine.errors import NotFound, NotReady
 from freehold.engine.resources import State
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.errors import ListNotFound
 from freehold.providers.ibm.resource_controller import POWER, Instances, state_of
 
@@ -16,7 +16,7 @@ from freehold.providers.ibm.resource_controller import POWER, Instances, state_o
 class PowerNetworks:
     """Operations on networks. Each needs the workspace's CRN, which names the endpoint and goes into a header."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
         self._instances = Instances(client, POWER)
         self._crns: dict[str, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freehold.engine.kinds import Registry
 from freehold.engine.port import Port
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.kinds import (
     cos_bucket,
     cos_instance,
@@ -22,7 +22,7 @@ from freehold.providers.ibm.session import IbmSession
 
 def ibm_kinds(session: IbmSession, port: Port) -> Registry:
     """Return every kind; its driver sends through ``port`` with the clients of ``session``."""
-    client = ApiClient(session, port)
+    client = IbmClient(session, port)
     return Registry(
         (
             workspace.kind(client),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from freehold.engine.resources import NonceSet, Observed, Ref, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.names import INSTANCE, birth_name, has_nonce, matches
 from freehold.providers.ibm.times import epoch
 
@@ -97,7 +97,7 @@ def _matches_want(body: Json, want: Want) -> bool:
 class Instances:
     """The instances of one offering."""
 
-    def __init__(self, client: ApiClient, offering: Offering) -> None:
+    def __init__(self, client: IbmClient, offering: Offering) -> None:
         self._client = client
         self._offering = offering
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.engine.resources import Part
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 
 KIND = "rule"
 ANYWHERE = "0.0.0.0/0"
@@ -51,7 +51,7 @@ def parts_of(group: Json) -> frozenset[Part] | None:
 class SecurityGroupRules:
     """The rules of security groups."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
 
     async def read_all(self, region: str, group: str) -> frozenset[Part]:

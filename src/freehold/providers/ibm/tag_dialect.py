@@ -9,12 +9,12 @@ from typing import Any, Final
 from freehold.api import tag_sentences as sentences
 from freehold.providers.ibm import marks
 from freehold.providers.ibm.tagged import kind_of
-from freehold.tags.policy.batches import Part, Verb
+from freehold.tags.policy.batches import CallPart, TagVerb
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.key_decision import Cause, Upsert
 from freehold.tags.policy.plan import Delta
 from freehold.tags.policy.resources import Tags
-from freehold.tags.policy.validation import shown
+from freehold.tags.policy.validation import quote_shortened
 
 LONGEST_TAG: Final = 128
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9 _\-.:]")
@@ -49,18 +49,18 @@ def _complaints(key: str, value: str) -> Iterator[str]:
     if not key.strip():
         yield f"{sentences.IBM_TAG} (a key is empty)"
     if len(name) > LONGEST_TAG:
-        yield f"{sentences.IBM_TAG} ({shown(name)} has {len(name)})"
+        yield f"{sentences.IBM_TAG} ({quote_shortened(name)} has {len(name)})"
     if bad := _ILLEGAL_IN_KEY.search(key):
         ends = ", which on IBM Cloud ends the key" if bad.group() == ":" else ""
-        yield f"{sentences.IBM_TAG} (the key {shown(key)} has {bad.group()!r}{ends})"
+        yield f"{sentences.IBM_TAG} (the key {quote_shortened(key)} has {bad.group()!r}{ends})"
     if bad := _ILLEGAL.search(value):
-        yield f"{sentences.IBM_VALUE} ({shown(value)} has {bad.group()!r})"
+        yield f"{sentences.IBM_VALUE} ({quote_shortened(value)} has {bad.group()!r})"
     for word, text in (("key", key), ("value", value)):
         if text != text.strip():
-            yield f"{sentences.IBM_OUTER_SPACE} (the {word} {shown(text)})"
+            yield f"{sentences.IBM_OUTER_SPACE} (the {word} {quote_shortened(text)})"
 
 
-def _parts(kind: str, delta: Delta) -> Iterator[Part]:
+def _parts(kind: str, delta: Delta) -> Iterator[CallPart]:
     """Detach a foreign value by its name, so that nothing goes that was not read."""
     outdated = [each for each in delta.upserts if each.cause is Cause.OUTDATED and not _has_label(each)]
     new = [each for each in delta.upserts if each not in outdated]
@@ -68,9 +68,9 @@ def _parts(kind: str, delta: Delta) -> Iterator[Part]:
     detached += [(each.key, value) for each in new for value in each.seen - {each.value}]
     attached = [(each.key, each.value) for each in new]
     changed = [(each.key, each.value) for each in outdated]
-    for verb, tags in ((Verb.DETACH, detached), (Verb.ATTACH_UPDATE, changed), (Verb.ATTACH, attached)):
+    for verb, tags in ((TagVerb.DETACH, detached), (TagVerb.ATTACH_UPDATE, changed), (TagVerb.ATTACH, attached)):
         if tags:
-            yield Part(verb, tuple(sorted(tags)))
+            yield CallPart(verb, tuple(sorted(tags)))
 
 
 def _has_label(upsert: Upsert) -> bool:

@@ -12,18 +12,18 @@ from freehold.providers.ibm.accounts import IbmAccount
 from freehold.providers.ibm.tag_dialect import IBM, ibm_tag_name, ibm_tags
 from freehold.providers.ibm.tagged import kind_of, region_of
 from freehold.providers.ibm.tags import IbmTagger
-from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.batches import Batch, TagVerb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import SharedFinds, TagEndpoint, UnreachableRegion
 
-_OPERATIONS: Mapping[Verb, tuple[str, bool]] = {
-    Verb.ATTACH: ("attach_tag", False),
-    Verb.ATTACH_UPDATE: ("attach_tag", True),
-    Verb.DETACH: ("detach_tag", False),
+_OPERATIONS: Mapping[TagVerb, tuple[str, bool]] = {
+    TagVerb.ATTACH: ("attach_tag", False),
+    TagVerb.ATTACH_UPDATE: ("attach_tag", True),
+    TagVerb.DETACH: ("detach_tag", False),
 }
 
 
@@ -36,7 +36,7 @@ class IbmTagEndpoint:
     index: SharedFinds[TagsByTarget]
     region: str = ""
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         """Search without case, as the tags are. Raises ValueError where the query is for any value."""
         found = await self.index.find(query, self._search)
         return [self._resource(crn, tags) for crn, tags in found.items()]
@@ -46,7 +46,7 @@ class IbmTagEndpoint:
             raise ValueError(f"the tag {query.key!r} with any value: on IBM Cloud a tag is found by all of it")
         return await self.tagger.find_by_tags([ibm_tag_name(query.key, value) for value in query.values])
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]:
         found = await self.tagger.tags_of_each(sorted(ids))
         return {crn: tags if isinstance(tags, CloudError) else self._resource(crn, tags) for crn, tags in found.items()}
 
@@ -68,8 +68,8 @@ class IbmTagEndpoint:
         """Name none: the answer has an entry for each resource, and what refuses the whole call names none."""
         return frozenset()
 
-    def _resource(self, crn: str, names: Collection[str]) -> Resource:
-        return Resource(crn, IBM, kind_of(crn), self.account, region_of(crn), ibm_tags(names))
+    def _resource(self, crn: str, names: Collection[str]) -> TaggedResource:
+        return TaggedResource(crn, IBM, kind_of(crn), self.account, region_of(crn), ibm_tags(names))
 
 
 class IbmTagAccounts:
@@ -79,7 +79,9 @@ class IbmTagAccounts:
         self._account = account
         self._index = SharedFinds[TagsByTarget](clock)
 
-    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
+    async def find_endpoints(
+        self, place: TagScope, subject: str
+    ) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         if self._account is None:
             message = "the operator has no credentials for IBM Cloud: start it with IBMCLOUD_API_KEY"
             return Refused("NoCredentials", message)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.engine.inventory import TagChange, TagsByTarget, one_by_one
-from freehold.providers.ibm.calls import ApiClient, Json, require_rows
+from freehold.providers.ibm.calls import IbmClient, Json, require_rows
 from freehold.providers.ibm.marks import PREFIX, UUID
 
 T = TypeVar("T")
@@ -36,12 +36,12 @@ class IbmTagger:
     TAGS_PAGE = 1000
     BATCH = 100
 
-    def __init__(self, client: ApiClient, carried: Sequence[str]) -> None:
+    def __init__(self, client: IbmClient, carried: Sequence[str]) -> None:
         """Keep ``carried``, the kinds whose marks are on another resource."""
         self._client = client
         self._carried = carried
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """Return, by one query, targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
         terms = [f"tags:{_quote_phrase(f'{UUID}:{uuid}')}"]
         terms += [f"tags:{PREFIX}{kind}\\:{_escape_term(uuid)}.*" for kind in self._carried]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from freehold.engine.errors import NotReady
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.errors import ListNotFound
 
 
 class Connections:
     """Reads of connections. A connection has no address but that of its gateway."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
         self._sdk = client.session.transit
 

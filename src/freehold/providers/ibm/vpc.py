@@ -9,7 +9,7 @@ from typing import Any
 from freehold.engine.drivers import Listed
 from freehold.engine.resources import NodeKey, NonceSet, Observed, ParentResource, Ref, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.names import has_nonce, matches
 from freehold.providers.ibm.times import epoch
 
@@ -53,13 +53,13 @@ def parent_vpcs(places: Sequence[ParentResource]) -> list[tuple[str, str]]:
     return sorted({split_id(place.ref.id) for place in places if place.kind == "vpc"})
 
 
-async def read_regions(client: ApiClient, home: str = HOME) -> list[Json]:
+async def read_regions(client: IbmClient, home: str = HOME) -> list[Json]:
     """Return every VPC region, with its status; not paged."""
     sdk = client.session.vpc
     return await client.read_short_list("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
 
 
-async def regions_to_search(client: ApiClient, places: Sequence[ParentResource], wants: Sequence[Want]) -> list[str]:
+async def regions_to_search(client: IbmClient, places: Sequence[ParentResource], wants: Sequence[Want]) -> list[str]:
     """Return the regions that ``places`` or ``wants`` name, else every region.
 
     A workspace or a gateway names none: its VPC may be in another region.
@@ -109,18 +109,18 @@ def is_wanted(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
     return has_nonce(name, nonces) or any(matches(name, want.name, want.nonces) for want in wants)
 
 
-async def confirm_vpc(client: ApiClient, region: str, ident: str) -> None:
+async def confirm_vpc(client: IbmClient, region: str, ident: str) -> None:
     """Raise NotFound when there is no such VPC."""
     await client.read("vpc", "get_vpc", lambda: client.session.vpc(region).get_vpc(ident), f"vpc {ident}")
 
 
-class Collection:
+class VpcCollection:
     """One kind of VPC resource: ``subnet`` and ``subnets`` as the SDK's methods spell it.
 
     It remembers the VPC of each resource, so that one list observes several of a VPC.
     """
 
-    def __init__(self, client: ApiClient, one: str, many: str) -> None:
+    def __init__(self, client: IbmClient, one: str, many: str) -> None:
         self._client = client
         self._one = one
         self._many = many
@@ -247,17 +247,17 @@ class Collection:
         return getattr(self._client.session.vpc(region), method)
 
 
-class Listing:
+class VpcListing:
     """One list a region of one kind of VPC resource (engine.drivers.Listing). ``show`` makes a row of a body."""
 
     page = PAGE
 
-    def __init__(self, collection: Collection, show: Callable[[str, Json], Listed]) -> None:
+    def __init__(self, collection: VpcCollection, show: Callable[[str, Json], Listed]) -> None:
         self._collection = collection
         self._show = show
 
     def list_of(self, ref: Ref) -> str:
         return split_id(ref.id)[0]
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         return [self._show(name, body) async for body in self._collection.iterate(name)]

@@ -22,7 +22,7 @@ Patch = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Standing:
+class ParentStanding:
     """The uuid of the identity that a new one is part of, and the spec fields that say its account (Journal.place)."""
 
     within: str = ""
@@ -103,7 +103,7 @@ def identify(
     *,
     collects: bool = False,
     defaults: int = 0,
-    standing: Standing = Standing(),
+    standing: ParentStanding = ParentStanding(),
 ) -> Identity:
     """Identify ``raw``, or say why it has no identity. Call it if the gate says Proceed or Release.
 
@@ -143,12 +143,12 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
         return False
     if (status.get("identity") or {}).get("account"):  # written once something is on record
         return False
-    keys = ring.of(journal.owner)
+    keys = ring.derive_keys(journal.owner)
     return keys.vouches(journal.key, journal.untouched, "untouched", raw["metadata"]["uid"])
 
 
 def _identify_unchecked(
-    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, collects: bool, defaults: int
+    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: ParentStanding, *, collects: bool, defaults: int
 ) -> KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity:
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -183,7 +183,7 @@ def _identify_unchecked(
 def _mint(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, journal: Journal, *, anew: bool) -> MintedIdentity:
     """Mint an identity. Its uuid is the UID of the stored object, unique whatever was copied into the object."""
     # An earlier identity may have created something, so only a first identity is signed as untouched.
-    untouched = "" if anew else ring.of(journal.owner).untouched(ring.writing, raw["metadata"]["uid"])
+    untouched = "" if anew else ring.derive_keys(journal.owner).sign_untouched(ring.writing, raw["metadata"]["uid"])
     journal = replace(journal, untouched=untouched)
     patch = build_record_patch(raw, finalizer, journals.dumps(journal))
     return MintedIdentity(journal, {**patch, **_remove_copied_endpoint(raw)} if anew else patch, anew)

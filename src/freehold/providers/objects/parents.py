@@ -12,10 +12,10 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.kube.resources import Json
 from freehold.providers.objects import identity
-from freehold.providers.objects.identity import Standing
+from freehold.providers.objects.identity import ParentStanding
 
 
-def read_standing(infrastructure: Mapping[str, Any], parent: ParentName) -> Standing | None:
+def read_standing(infrastructure: Mapping[str, Any], parent: ParentName) -> ParentStanding | None:
     """Read where the children of ``infrastructure`` stand; None as long as it has no identity of its own.
 
     One that something else manages never has one: its children are within nothing of ours.
@@ -26,29 +26,29 @@ def read_standing(infrastructure: Mapping[str, Any], parent: ParentName) -> Stan
     if (metadata.get("annotations") or {}).get(names.MANAGED_BY_ANNOTATION, names.MANAGED_BY_FREEHOLD) != (
         names.MANAGED_BY_FREEHOLD
     ):
-        return Standing("", place)
+        return ParentStanding("", place)
     record = _read_own_record(infrastructure)
-    return Standing(record.owner.uuid, place) if record else None
+    return ParentStanding(record.owner.uuid, place) if record else None
 
 
 def find_standing(
     raw: Mapping[str, Any], served: ServedName, infrastructure: Mapping[str, Any] | None
-) -> Standing | None:
+) -> ParentStanding | None:
     """Find where an object stands: as its parent says while that is there, else as its own record says.
 
     Of another parent of the same name only a new identity learns. None if nothing says it.
     """
     if served.parent is None:
-        return Standing()
+        return ParentStanding()
     anew = (raw["metadata"].get("annotations") or {}).get(names.IDENTITY_ANNOTATION) == names.NEW_IDENTITY
     record = None if anew else _read_own_record(raw)
     said = read_standing(infrastructure, served.parent) if infrastructure else None
     if said is not None and (record is None or record.owner.within == said.within):
         return said
-    return Standing(record.owner.within, record.place) if record and record.place else None
+    return ParentStanding(record.owner.within, record.place) if record and record.place else None
 
 
-def put_in_place(raw: Mapping[str, Any], standing: Standing) -> Json:
+def put_in_place(raw: Mapping[str, Any], standing: ParentStanding) -> Json:
     """Return the object with the fields in its spec that say its account."""
     if not standing.place:
         return dict(raw)

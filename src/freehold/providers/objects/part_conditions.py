@@ -8,7 +8,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Journal, Phase
+from freehold.engine.journal import Journal, RecordState
 from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.resources import NodeKey
 
@@ -82,7 +82,7 @@ def _build_observation(part: str, status: str, lines: Sequence[tuple[str, str]])
 
 def _is_reused(key: NodeKey, journal: Journal | None) -> bool:
     entry = journal.get(key) if journal else None
-    return entry is not None and entry.phase is Phase.REUSED
+    return entry is not None and entry.state is RecordState.REUSED
 
 
 def observe_parts_in_deletion(parts: Parts, table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:

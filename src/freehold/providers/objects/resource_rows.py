@@ -11,7 +11,7 @@ from freehold.engine.collection import ALL
 from freehold.engine.collection import KIND as COLLECTED
 from freehold.engine.context import STRANGER
 from freehold.engine.graph import Graph
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.engine.resources import NodeKey, Observed
 
@@ -36,9 +36,9 @@ def find_known_id(entry: Entry | None, outcome: Outcome | None) -> str:
 
 def classify_ownership(entry: Entry | None, outcome: Outcome | None) -> str:
     """Classify the ownership by the journal, which follows the marks (docs/explanation/ownership.md)."""
-    if entry and entry.phase.ours:
+    if entry and entry.state.ours:
         return "shared" if entry.shared else "managed"
-    if isinstance(outcome, Kept) or (entry and entry.phase in (Phase.GIVEN, Phase.REUSED)):
+    if isinstance(outcome, Kept) or (entry and entry.state in (RecordState.GIVEN, RecordState.REUSED)):
         return "unmanaged"
     return "unknown"
 

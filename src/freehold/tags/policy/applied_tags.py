@@ -12,11 +12,11 @@ from dataclasses import replace
 from freehold.tags.policy.ledger import Proof, Record
 from freehold.tags.policy.outcome import Outcome
 from freehold.tags.policy.plan import ResourcePlan
-from freehold.tags.policy.protected import Access, IgnoreList, access
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagRequest
 
-Found = Sequence[tuple[Resource, Record]]
+Found = Sequence[tuple[TaggedResource, Record]]
 """What the classifiers select, with the record of each."""
 
 
@@ -28,19 +28,19 @@ def add_kept_tags(request: TagRequest, found: Found, ignored: IgnoreList) -> Tag
     """
     if request.claim.kept is None or not found:
         return request
-    written = _written(request, found)
+    written = _count_written_values(request, found)
     kept: dict[str, str] = {}
     for key in sorted({*written, *request.listed} - {*request.claim.wants, *request.classifiers.keys}):
         values, listed = written.get(key, Counter[str]()), request.listed.get(key)
         on_all = next((value for value, count in values.items() if count == len(found)), None)
         proven = listed in values or all(listed in resource.tags.get(key, ()) for resource, _ in found)
         value = listed if proven else on_all
-        if value is not None and access(request.place.cloud, key, ignored) is Access.ALLOWED:
+        if value is not None and access(request.place.cloud, key, ignored) is KeyAccess.ALLOWED:
             kept[key] = value
     return replace(request, claim=replace(request.claim, kept=kept))
 
 
-def _written(request: TagRequest, found: Found) -> Mapping[str, Counter[str]]:
+def _count_written_values(request: TagRequest, found: Found) -> Mapping[str, Counter[str]]:
     """On how many resources each value of a key is that was written for the object."""
     counts: dict[str, Counter[str]] = {}
     for _, record in found:

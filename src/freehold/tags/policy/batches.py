@@ -14,7 +14,7 @@ from typing import Final
 from freehold.tags.policy.plan import ResourcePlan
 
 
-class Verb(StrEnum):
+class TagVerb(StrEnum):
     UNTAG_RESOURCES = "UntagResources"
     DELETE_TAGS = "DeleteTags"
     DETACH = "detach_tag"
@@ -26,21 +26,21 @@ class Verb(StrEnum):
 
     @property
     def removes(self) -> bool:
-        return self in (Verb.UNTAG_RESOURCES, Verb.DELETE_TAGS, Verb.DETACH)
+        return self in (TagVerb.UNTAG_RESOURCES, TagVerb.DELETE_TAGS, TagVerb.DETACH)
 
 
-TARGETS: Final[Mapping[Verb, int]] = {
-    Verb.UNTAG_RESOURCES: 20,
-    Verb.TAG_RESOURCES: 20,
-    Verb.DELETE_TAGS: 200,
-    Verb.CREATE_TAGS: 200,
-    Verb.DETACH: 100,
-    Verb.ATTACH_UPDATE: 100,
-    Verb.ATTACH: 100,
+TARGETS: Final[Mapping[TagVerb, int]] = {
+    TagVerb.UNTAG_RESOURCES: 20,
+    TagVerb.TAG_RESOURCES: 20,
+    TagVerb.DELETE_TAGS: 200,
+    TagVerb.CREATE_TAGS: 200,
+    TagVerb.DETACH: 100,
+    TagVerb.ATTACH_UPDATE: 100,
+    TagVerb.ATTACH: 100,
 }
 """Resources in a call. EC2 takes 1,000 and recommends smaller batches; one bad id fails its whole call."""
 
-_ORDER: Final = {verb: number for number, verb in enumerate(Verb)}
+_ORDER: Final = {verb: number for number, verb in enumerate(TagVerb)}
 """Every removal goes before the first addition."""
 
 
@@ -48,7 +48,7 @@ _ORDER: Final = {verb: number for number, verb in enumerate(Verb)}
 class Batch:
     """``tags``: key and value. A value is None where the call takes the key alone. ``region``: empty for all."""
 
-    verb: Verb
+    verb: TagVerb
     account: str
     region: str
     targets: tuple[str, ...]
@@ -71,7 +71,7 @@ class Batch:
 
 def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
     """In the order in which they are sent: every removal goes before the first addition."""
-    targets: dict[tuple[int, str, str, Part], set[str]] = {}
+    targets: dict[tuple[int, str, str, CallPart], set[str]] = {}
     for account, region, alike in _alike(plans):
         for part in alike[0].resource.cloud.parts(alike[0].resource.kind, alike[0].delta):
             where = _ORDER[part.verb], account, region, part
@@ -85,14 +85,14 @@ def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
 
 
 @dataclass(frozen=True)
-class Part:
+class CallPart:
     """What one call does to a resource."""
 
-    verb: Verb
+    verb: TagVerb
     tags: tuple[tuple[str, str | None], ...]
 
 
-def _by_call(key: tuple[int, str, str, Part]) -> tuple[int, str, str, tuple[tuple[str, str], ...]]:
+def _by_call(key: tuple[int, str, str, CallPart]) -> tuple[int, str, str, tuple[tuple[str, str], ...]]:
     order, account, region, part = key
     return order, account, region, tuple((name, value or "") for name, value in part.tags)
 

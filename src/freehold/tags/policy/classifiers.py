@@ -13,7 +13,7 @@ from typing import Final
 
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.protected import is_exempt
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 VALUES_PER_QUERY: Final = 20
 """Values of one key in a filter of GetResources (API reference of the Resource Groups Tagging API)."""
@@ -26,7 +26,7 @@ Source: https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/AP
 
 
 @dataclass(frozen=True, order=True)
-class Condition:
+class TagCondition:
     """The resource has this key with exactly this value; ``*`` and the empty value mean themselves."""
 
     key: str
@@ -37,9 +37,9 @@ class Condition:
 class Classifiers:
     """``any_of`` finds; all the rest narrows what was found, and an empty collection there narrows nothing."""
 
-    any_of: frozenset[Condition]
-    all_of: frozenset[Condition] = frozenset()
-    none_of: frozenset[Condition] = frozenset()
+    any_of: frozenset[TagCondition]
+    all_of: frozenset[TagCondition] = frozenset()
+    none_of: frozenset[TagCondition] = frozenset()
     kinds: frozenset[str] = frozenset()
     regions: frozenset[str] = frozenset()
     accounts: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class Classifiers:
         """Keys that no operation of the object may name, or the fleet would deselect itself."""
         return frozenset(each.key for each in self.any_of | self.all_of | self.none_of)
 
-    def keys_that_select(self, resource: Resource) -> frozenset[str]:
+    def keys_that_select(self, resource: TaggedResource) -> frozenset[str]:
         """Keys by which a selected resource is found, or not excluded: a condition that it does not meet is none."""
         met = {each for each in self.any_of if _has(resource, each)}
         return frozenset(each.key for each in met | self.all_of | self.none_of)
@@ -101,7 +101,7 @@ class Selection(StrEnum):
     EXEMPT = "Exempt"
 
 
-def select(classifiers: Classifiers, resource: Resource) -> Selection:
+def select(classifiers: Classifiers, resource: TaggedResource) -> Selection:
     """Compare exactly, whatever the query of the cloud took for a match."""
     wanted, has = classifiers, partial(_has, resource)
     if not any(map(has, wanted.any_of)):
@@ -119,12 +119,14 @@ def select(classifiers: Classifiers, resource: Resource) -> Selection:
     return Selection.EXEMPT if is_exempt(resource) else Selection.SELECTED
 
 
-def _has(resource: Resource, condition: Condition) -> bool:
+def _has(resource: TaggedResource, condition: TagCondition) -> bool:
     spelled = resource.cloud.canonical
     return spelled(condition.value) in resource.tags.get(spelled(condition.key), ())
 
 
-def released(recorded: Collection[str], found: Sequence[Resource], classifiers: Classifiers) -> tuple[str, ...]:
+def find_released(
+    recorded: Collection[str], found: Sequence[TaggedResource], classifiers: Classifiers
+) -> tuple[str, ...]:
     """List recorded resources that were read and have lost their classifier: their tags stay.
 
     Source: docs/reference/metadata-compat.md A23. ``found``: read from the service; what was not read is not released.

@@ -11,7 +11,7 @@ from typing import Any
 from freehold.engine.journal import CorruptJournal
 from freehold.providers.objects.identity import read_record
 from freehold.tags.dialects import DIALECTS
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 ClusterKeys = Mapping[str, Mapping[str, str]]
 """By the uuid of the owner, and by the id of what it tags though it is not its own: the keys as the cloud spells them,
@@ -37,7 +37,7 @@ def cluster_keys(clusters: Iterable[Mapping[str, Any]]) -> ClusterKeys:
     return found
 
 
-def asked_for_on(resource: Resource, keys: ClusterKeys) -> Mapping[str, str]:
+def asked_for_on(resource: TaggedResource, keys: ClusterKeys) -> Mapping[str, str]:
     """By the resource's own marks, or by the record of a cluster that tags it though it is somebody else's."""
     if not keys:
         return {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from freehold.tags.policy.batches import Part
+    from freehold.tags.policy.batches import CallPart
     from freehold.tags.policy.plan import Delta
     from freehold.tags.policy.resources import Tags
 
@@ -24,7 +24,7 @@ class TagDialect:
     """Tags that count against the limit."""
     complaints: Callable[[str, str], Iterator[str]]
     """What is wrong with a key and a value."""
-    parts: Callable[[str, Delta], Iterator[Part]]
+    parts: Callable[[str, Delta], Iterator[CallPart]]
     """The calls that carry out a delta on a resource of this kind."""
     kind_of: Callable[[str], str]
     """The kind of a resource with this identifier, as people know it; empty for one of another cloud."""

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from freehold.engine.errors import CloudError, NotFound, Retryable, Throttled, Unknown
-from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.batches import Batch, TagVerb
 from freehold.tags.policy.ledger import Record
 from freehold.tags.policy.plan import ResourcePlan
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,18 @@ def after_partial_failure(batch: Batch, errors: Mapping[str, CloudError]) -> tup
     return tuple(steps)
 
 
-def took_effect(batch: Batch, resource: Resource) -> bool:
+def took_effect(batch: Batch, resource: TaggedResource) -> bool:
     """Whether the resource, as it was read, is as the call leaves it."""
     there = resource.tags
     canonical = resource.cloud.canonical
     for key, value in ((canonical(key), value) for key, value in batch.tags):
         spelled = canonical(value or "")
-        if batch.verb is Verb.DETACH:
+        if batch.verb is TagVerb.DETACH:
             right = spelled not in there.get(key, ())
         elif batch.verb.removes:
             right = key not in there
         else:
-            right = spelled in there.get(key, ()) and (batch.verb is Verb.ATTACH or len(there[key]) == 1)
+            right = spelled in there.get(key, ()) and (batch.verb is TagVerb.ATTACH or len(there[key]) == 1)
         if not right:
             return False
     return True
@@ -104,7 +104,7 @@ def _final(errors: Mapping[str, CloudError]) -> Iterator[Step]:
 
 
 @dataclass
-class Done:
+class DoneKeys:
     """Keys on one resource that calls have removed or written, or may have: their replies were lost."""
 
     removed: set[str] = field(default_factory=set)
@@ -113,7 +113,7 @@ class Done:
     perhaps_written: set[str] = field(default_factory=set)
 
 
-def record_of_part(plan: ResourcePlan, earlier: Record, done: Done) -> Record:
+def record_of_part(plan: ResourcePlan, earlier: Record, done: DoneKeys) -> Record:
     """``earlier``: the record as it was before the intentions of this plan were stored.
 
     It counts again for the keys of calls that were refused, or never sent.

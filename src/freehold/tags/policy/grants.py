@@ -12,7 +12,7 @@ from typing import Any
 
 from freehold.api.metadata_grant import MetadataGrantSpec
 from freehold.api.parse import InvalidObject, parse
-from freehold.tags.policy.classifiers import Condition
+from freehold.tags.policy.classifiers import TagCondition
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.references import Reference, Refused
 from freehold.tags.policy.tag_request import TagRequest
@@ -25,11 +25,11 @@ class Grant:
     name: str
     spec: MetadataGrantSpec
 
-    def allows_classifier(self, condition: Condition) -> bool:
+    def allows_classifier(self, condition: TagCondition) -> bool:
         listed = self.spec.classifiers
         return not listed or any(each.key == condition.key and each.value in (None, condition.value) for each in listed)
 
-    def spelled(self, cloud: TagDialect) -> Grant:
+    def spell_keys(self, cloud: TagDialect) -> Grant:
         """With its keys as the cloud spells them: IBM Cloud knows no case in tags."""
         keys = tuple(cloud.canonical(each) for each in self.spec.keys)
         return Grant(self.name, self.spec.model_copy(update={"keys": keys}))
@@ -53,7 +53,7 @@ class Grants:
     def are_none(self) -> bool:
         return not self.readable and not self.unreadable
 
-    def of(self, namespace: str) -> Sequence[Grant]:
+    def list_for_namespace(self, namespace: str) -> Sequence[Grant]:
         return [each for each in self.readable if namespace in each.spec.namespaces]
 
 
@@ -91,7 +91,7 @@ def refusal_of_reference(grants: Grants, namespace: str, reference: Reference) -
     """Of one into another namespace, which is refused also while there are no grants: it would use others' tags."""
     if reference.namespace == namespace:
         return None
-    if any(reference.namespace in each.spec.references for each in grants.of(namespace)):
+    if any(reference.namespace in each.spec.references for each in grants.list_for_namespace(namespace)):
         return None
     message = (
         f"{reference} is in another namespace: make one in the namespace {namespace}, or have a MetadataGrant for "
@@ -100,11 +100,13 @@ def refusal_of_reference(grants: Grants, namespace: str, reference: Reference) -
     return Refused("ReferenceNotGranted", message)
 
 
-def granted(grants: Grants, namespace: str, request: TagRequest, accounts: Collection[str] = ()) -> GrantedTo | Refused:
+def check_grants(
+    grants: Grants, namespace: str, request: TagRequest, accounts: Collection[str] = ()
+) -> GrantedTo | Refused:
     """In each account, one grant allows each classifier with each key. ``accounts``: those that are known by now."""
     if grants.are_none:
         return GrantedTo()
-    mine = tuple(each.spelled(request.place.cloud) for each in grants.of(namespace))
+    mine = tuple(each.spell_keys(request.place.cloud) for each in grants.list_for_namespace(namespace))
     if not mine:
         return Refused("NotGranted", f"no MetadataGrant names the namespace {namespace}: {ADVICE}")
     for account in sorted(accounts) or [request.place.account]:
@@ -122,7 +124,11 @@ def check_removal_grant(
     """Whether what was written for an object of ``namespace`` may go with it: by keys, whatever the classifiers."""
     if grants.are_none:
         return GrantedTo()
-    mine = [each.spelled(cloud) for each in grants.of(namespace) if all(map(each.allows_account, accounts))]
+    mine = [
+        each.spell_keys(cloud)
+        for each in grants.list_for_namespace(namespace)
+        if all(map(each.allows_account, accounts))
+    ]
     if mine:
         return GrantedTo(tuple(mine))
     return Refused("NotGranted", f"no MetadataGrant allows the namespace {namespace} to remove these tags: {ADVICE}")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from freehold.tags.policy.ledger import Entry, ForeignValuePolicy, Holder, Proof, holder
-from freehold.tags.policy.operations import Opcode, Want
-from freehold.tags.policy.protected import Access, IgnoreList, access
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.ledger import ForeignValuePolicy, Holder, LedgerEntry, Proof, holder
+from freehold.tags.policy.operations import Opcode, WantedTag
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
+from freehold.tags.policy.resources import TaggedResource
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Rules:
     """Whether the acting object's namespace may touch a key."""
 
 
-class Reason(StrEnum):
+class LeaveReason(StrEnum):
     """Why a key, or a whole resource, is left as it is. The words appear in conditions and must not change."""
 
     TAG_EXISTS = "TagExists"
@@ -91,10 +91,10 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LeftAlone:
     """Left as it is."""
 
-    reason: Reason
+    reason: LeaveReason
     message: str
 
 
@@ -109,10 +109,10 @@ class AsWanted:
 class KeySituation:
     """A key of a resource, as it was found. ``entry`` is our record of it."""
 
-    resource: Resource
+    resource: TaggedResource
     key: str
     seen: frozenset[str]
-    entry: Entry | None
+    entry: LedgerEntry | None
     rules: Rules
 
     @property
@@ -120,7 +120,9 @@ class KeySituation:
         return f"the tag {self.key!r} on {self.resource.id}"
 
 
-def decide_wanted(at: KeySituation, want: Want, policy: ForeignValuePolicy) -> Upsert | Removal | Kept | AsWanted:
+def decide_wanted(
+    at: KeySituation, want: WantedTag, policy: ForeignValuePolicy
+) -> Upsert | Removal | LeftAlone | AsWanted:
     if untouchable := _untouchable(at):
         return untouchable
     if want.opcode is Opcode.DELETE or want.value is None:
@@ -128,48 +130,50 @@ def decide_wanted(at: KeySituation, want: Want, policy: ForeignValuePolicy) -> U
     return _decide_present(at, want.opcode, want.value, policy)
 
 
-_OF_KEPT: Final = {Reason.CLASSIFIER: Reason.CLASSIFIER_KEPT, Reason.TAG_EXISTS: Reason.SKIPPED}
+_OF_KEPT: Final = {LeaveReason.CLASSIFIER: LeaveReason.CLASSIFIER_KEPT, LeaveReason.TAG_EXISTS: LeaveReason.SKIPPED}
 """What prevents an object from having what it names is only told of what it does not name."""
 
 
-def decide_kept(at: KeySituation, value: str, policy: ForeignValuePolicy) -> Upsert | Removal | Kept | AsWanted:
+def decide_kept(at: KeySituation, value: str, policy: ForeignValuePolicy) -> Upsert | Removal | LeftAlone | AsWanted:
     """Decide on a key of the active list that its object does not name: nothing is taken over for it."""
-    decision = decide_wanted(at, Want(Opcode.ADD, value), policy)
-    if isinstance(decision, Kept):
+    decision = decide_wanted(at, WantedTag(Opcode.ADD, value), policy)
+    if isinstance(decision, LeftAlone):
         return replace(decision, reason=_OF_KEPT.get(decision.reason, decision.reason))
     return decision
 
 
-def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:
+def decide_dropped(at: KeySituation, entry: LedgerEntry) -> Removal | LeftAlone | AsWanted:
     """Only the values that we wrote go; a value that somebody set since then stays."""
     if untouchable := _untouchable(at):
-        kept = untouchable.reason is Reason.CLASSIFIER
-        return replace(untouchable, reason=Reason.CLASSIFIER_KEPT) if kept else untouchable
+        kept = untouchable.reason is LeaveReason.CLASSIFIER
+        return replace(untouchable, reason=LeaveReason.CLASSIFIER_KEPT) if kept else untouchable
     ours = at.seen & entry.values
     if not ours:
         return AsWanted(at.seen)
     return Removal(at.key, ours, Cause.DROPPED)
 
 
-def _untouchable(at: KeySituation) -> Kept | None:
+def _untouchable(at: KeySituation) -> LeftAlone | None:
     classifiers = {at.resource.cloud.canonical(key): name for key, name in at.rules.classifier_keys.items()}
     if at.key in classifiers:
         message = (
             f"{at.subject} is a classifier of {classifiers[at.key]}, by which the resource is found: it is read only"
         )
-        return Kept(Reason.CLASSIFIER, message)
+        return LeftAlone(LeaveReason.CLASSIFIER, message)
     if not at.rules.granted(at.key):
-        return Kept(Reason.NOT_GRANTED, f"{at.subject} may not be touched: no MetadataGrant of the namespace names it")
+        return LeftAlone(
+            LeaveReason.NOT_GRANTED, f"{at.subject} may not be touched: no MetadataGrant of the namespace names it"
+        )
     match access(at.resource.cloud, at.key, at.rules.ignored):
-        case Access.PROTECTED:
-            return Kept(Reason.PROTECTED, f"{at.subject} is protected: no metadata object may change it")
-        case Access.IGNORED:
-            return Kept(Reason.IGNORED, f"{at.subject} is on the ignore list")
-        case Access.ALLOWED:
+        case KeyAccess.PROTECTED:
+            return LeftAlone(LeaveReason.PROTECTED, f"{at.subject} is protected: no metadata object may change it")
+        case KeyAccess.IGNORED:
+            return LeftAlone(LeaveReason.IGNORED, f"{at.subject} is on the ignore list")
+        case KeyAccess.ALLOWED:
             return None
 
 
-def _decide_delete(at: KeySituation, value: str | None) -> Removal | Kept | AsWanted:
+def _decide_delete(at: KeySituation, value: str | None) -> Removal | LeftAlone | AsWanted:
     if not at.seen:
         return AsWanted(at.seen)
     if value is None:
@@ -180,12 +184,12 @@ def _decide_delete(at: KeySituation, value: str | None) -> Removal | Kept | AsWa
         return AsWanted(at.seen)
     found = ", ".join(repr(each) for each in sorted(at.seen))
     message = f"{at.subject} is to be deleted with the value {value!r} and has {found}: it is left as it is"
-    return Kept(Reason.VALUE_DIFFERS, message)
+    return LeftAlone(LeaveReason.VALUE_DIFFERS, message)
 
 
 def _decide_present(
     at: KeySituation, opcode: Opcode, value: str, policy: ForeignValuePolicy
-) -> Upsert | Kept | AsWanted:
+) -> Upsert | LeftAlone | AsWanted:
     if at.seen == {value} or (opcode is Opcode.ADD and value in at.seen):
         return AsWanted(frozenset({value}))
     match holder(at.entry, at.seen):
@@ -198,16 +202,18 @@ def _decide_present(
             return _foreign_value(at, value, policy, Cause.DRIFTED)
         case Holder.FOREIGN if opcode is Opcode.ADD:
             advice = "delete it there, or use the opcode update to take it over"
-            return Kept(Reason.TAG_EXISTS, f"{at.subject} exists already with another value: {advice}")
+            return LeftAlone(LeaveReason.TAG_EXISTS, f"{at.subject} exists already with another value: {advice}")
         case Holder.FOREIGN:
             return _foreign_value(at, value, policy, Cause.FOREIGN)
 
 
-def _foreign_value(at: KeySituation, value: str, policy: ForeignValuePolicy, cause: Cause) -> Upsert | Kept:
+def _foreign_value(at: KeySituation, value: str, policy: ForeignValuePolicy, cause: Cause) -> Upsert | LeftAlone:
     match policy:
         case ForeignValuePolicy.TAKE_OVER:
             return Upsert(at.key, value, at.seen, cause)
         case ForeignValuePolicy.SKIP:
-            return Kept(Reason.SKIPPED, f"{at.subject} has a value that somebody else set: it is skipped")
+            return LeftAlone(LeaveReason.SKIPPED, f"{at.subject} has a value that somebody else set: it is skipped")
         case ForeignValuePolicy.FAIL:
-            return Kept(Reason.FOREIGN_VALUE, f"{at.subject} has a value that somebody else set: clear it there")
+            return LeftAlone(
+                LeaveReason.FOREIGN_VALUE, f"{at.subject} has a value that somebody else set: clear it there"
+            )

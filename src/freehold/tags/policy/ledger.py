@@ -20,7 +20,7 @@ class Proof(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """What we wrote under one key. Two values while one replaces the other: a crash can leave either."""
 
     writer: str
@@ -28,17 +28,17 @@ class Entry:
     values: frozenset[str]
     proof: Proof
 
-    def about_to_write(self, writer: str, value: str) -> Entry:
-        return Entry(writer, self.values | {value}, self.proof)
+    def about_to_write(self, writer: str, value: str) -> LedgerEntry:
+        return LedgerEntry(writer, self.values | {value}, self.proof)
 
 
 @lru_cache(maxsize=4096)
-def entry_of(writer: str, value: str, proof: Proof) -> Entry:
+def entry_of(writer: str, value: str, proof: Proof) -> LedgerEntry:
     """Of one value. A fleet has a hundred thousand equal ones, which are one object here."""
-    return Entry(writer, frozenset({value}), proof)
+    return LedgerEntry(writer, frozenset({value}), proof)
 
 
-Record = Mapping[str, Entry]
+Record = Mapping[str, LedgerEntry]
 """Of one resource, by key."""
 
 
@@ -53,7 +53,7 @@ class Holder(StrEnum):
     """We never wrote the key."""
 
 
-def holder(entry: Entry | None, seen: frozenset[str]) -> Holder:
+def holder(entry: LedgerEntry | None, seen: frozenset[str]) -> Holder:
     if not seen:
         return Holder.NOBODY
     if entry is None:

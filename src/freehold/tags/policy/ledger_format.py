@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from freehold.tags.policy.ledger import Entry, Proof, Record
+from freehold.tags.policy.ledger import LedgerEntry, Proof, Record
 
 SHARDS: Final = 16
 LARGEST: Final = 900_000
@@ -33,7 +33,7 @@ class Shard:
     places: Mapping[str, str] = field(default_factory=dict)
     """Where those resources are whose id does not say it, as their cloud spells it: a bucket."""
 
-    def of(self, resource: str) -> Record:
+    def find_record(self, resource: str) -> Record:
         return self.records.get(resource, {})
 
     def with_records(self, changed: Mapping[str, Record], places: Mapping[str, str] | None = None) -> Shard:
@@ -65,7 +65,7 @@ def by_shard(records: Mapping[str, Record]) -> dict[int, dict[str, Record]]:
 
 def dumps(shard: Shard) -> str:
     """Equal shards have equal texts. Raises RecordFull."""
-    spelled = _spelled(shard.records)
+    spelled = _spell_records(shard.records)
     numbers = {each: number for number, each in enumerate(sorted(set(spelled.values())))}
     stored: dict[str, Any] = {
         "version": _VERSION,
@@ -99,9 +99,9 @@ def loads(text: str) -> Shard:
         raise DamagedLedger(f"it is no record of tags: {problem}") from problem
 
 
-def _spelled(records: Mapping[str, Record]) -> dict[str, str]:
+def _spell_records(records: Mapping[str, Record]) -> dict[str, str]:
     """Spell each record. Few differ, and to tell that they do not is cheaper than to spell each of them."""
-    texts: dict[frozenset[tuple[str, Entry]], str] = {}
+    texts: dict[frozenset[tuple[str, LedgerEntry]], str] = {}
     of_object: dict[int, str] = {}
     spelled: dict[str, str] = {}
     for resource, record in records.items():
@@ -119,10 +119,10 @@ def _row(record: Record) -> dict[str, list[Any]]:
 
 
 def _record(row: Mapping[str, Iterable[Any]]) -> Record:
-    found: dict[str, Entry] = {}
+    found: dict[str, LedgerEntry] = {}
     for key, entry in row.items():
         writer, values, proof = entry
-        found[str(key)] = Entry(str(writer), frozenset(map(str, values)), Proof(proof))
+        found[str(key)] = LedgerEntry(str(writer), frozenset(map(str, values)), Proof(proof))
     return found
 
 

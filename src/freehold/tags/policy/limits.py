@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 
 class LimitPolicy(StrEnum):
@@ -21,12 +21,12 @@ class LimitPolicy(StrEnum):
     STRICT = "POLICY_APPLY_STRICT"
 
 
-def limit_of(resource: Resource) -> int:
+def limit_of(resource: TaggedResource) -> int:
     """Return how many user tags the resource can have."""
     return resource.cloud.limits.get(resource.kind, resource.cloud.limit)
 
 
-def slots_used(resource: Resource) -> int:
+def slots_used(resource: TaggedResource) -> int:
     """Count the tags that count against the limit."""
     return resource.cloud.slots_used(resource.tags)
 
@@ -65,11 +65,11 @@ def fit(keys: Mapping[str, Slots], room: int, policy: LimitPolicy) -> Fits | Tri
     if policy is LimitPolicy.STRICT:
         total, least = sum(each.kept for each in keys.values()), sum(each.cut for each in keys.values())
         return Fits() if total <= max(room, least) else TooMany(missing=total - room)
-    cut = beyond(keys, room)
+    cut = list_keys_beyond(keys, room)
     return Trimmed(cut) if cut else Fits()
 
 
-def beyond(keys: Mapping[str, Slots], room: int) -> tuple[str, ...]:
+def list_keys_beyond(keys: Mapping[str, Slots], room: int) -> tuple[str, ...]:
     """Return the keys after the longest beginning of the sorted list that fits: the sort alone decides."""
     listed, used = sorted(keys), sum(each.cut for each in keys.values())
     most, fitting = max(room, used), 0

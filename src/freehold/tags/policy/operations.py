@@ -40,7 +40,7 @@ def parse_opcode(text: str | None) -> Opcode | UnknownOpcode:
 
 
 @dataclass(frozen=True)
-class Want:
+class WantedTag:
     """How one key should be. ``value`` is None only in a delete: whatever the value is."""
 
     opcode: Opcode
@@ -50,7 +50,7 @@ class Want:
         if self.value is None and self.opcode is not Opcode.DELETE:
             raise ValueError(f"{self.opcode} needs a value")
 
-    def agrees_with(self, other: Want) -> bool:
+    def agrees_with(self, other: WantedTag) -> bool:
         """Compare effects: ``add`` and ``update`` of one value agree, both want it there."""
         both_present = Opcode.DELETE not in (self.opcode, other.opcode)
         same_effect = both_present or self.opcode is other.opcode
@@ -58,7 +58,7 @@ class Want:
 
 
 @dataclass(frozen=True)
-class Operation:
+class ParsedOperation:
     """One opcode with its tags.
 
     ``at``: where it is in the spec, like ``.operations[0]``, empty for the spec's own; ``listed``: the field of each
@@ -76,8 +76,8 @@ class Operation:
         return f"{self.at}.{listed}" if listed else f"{self.at}.resourcetags[{key!r}]"
 
     @property
-    def wants(self) -> Mapping[str, Want]:
-        return {key: Want(self.opcode, value) for key, value in self.tags.items()}
+    def wants(self) -> Mapping[str, WantedTag]:
+        return {key: WantedTag(self.opcode, value) for key, value in self.tags.items()}
 
 
 def operation(
@@ -86,20 +86,20 @@ def operation(
     keys: Collection[str] = (),
     exact: Mapping[str, str] | None = None,
     at: str = "",
-) -> Operation:
+) -> ParsedOperation:
     """From ``resourcetags``, ``tagkeys`` and ``exactTags`` of a spec.
 
     In a delete an empty value of ``tags`` is any value, and one of ``exact`` is the empty value
     (docs/reference/metadata-compat.md A15).
     """
     if opcode is not Opcode.DELETE:
-        return Operation(opcode, dict(tags), at)
+        return ParsedOperation(opcode, dict(tags), at)
     any_value: dict[str, str | None] = {key: value or None for key, value in tags.items()}
     listed = dict.fromkeys(keys, "tagkeys") | dict.fromkeys(exact or (), "exactTags")
-    return Operation(opcode, any_value | dict.fromkeys(keys) | dict(exact or {}), at, listed)
+    return ParsedOperation(opcode, any_value | dict.fromkeys(keys) | dict(exact or {}), at, listed)
 
 
-Wants = Mapping[str, Want]
+Wants = Mapping[str, WantedTag]
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class Contradictions:
         return f"several operations want something different of {named}: name each key in one operation"
 
 
-def merge(cloud: TagDialect, operations: Sequence[Operation]) -> Wants | Contradictions:
+def merge(cloud: TagDialect, operations: Sequence[ParsedOperation]) -> Wants | Contradictions:
     """One want for each key, in the cloud's spelling; the order of operations means nothing."""
-    wants: dict[str, Want] = {}
+    wants: dict[str, WantedTag] = {}
     contradicted: set[str] = set()
     for each in operations:
         for key, want in each.wants.items():
@@ -128,5 +128,5 @@ def merge(cloud: TagDialect, operations: Sequence[Operation]) -> Wants | Contrad
     return Contradictions(tuple(sorted(contradicted))) if contradicted else wants
 
 
-def _canonical_want(cloud: TagDialect, want: Want) -> Want:
-    return want if want.value is None else Want(want.opcode, cloud.canonical(want.value))
+def _canonical_want(cloud: TagDialect, want: WantedTag) -> WantedTag:
+    return want if want.value is None else WantedTag(want.opcode, cloud.canonical(want.value))

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from freehold.tags.policy.key_decision import (
     AsWanted,
     Cause,
-    Kept,
     KeySituation,
-    Reason,
+    LeaveReason,
+    LeftAlone,
     Removal,
     Rules,
     Upsert,
@@ -25,12 +25,22 @@ from freehold.tags.policy.key_decision import (
     decide_kept,
     decide_wanted,
 )
-from freehold.tags.policy.ledger import Entry, Proof, Record, entry_of
-from freehold.tags.policy.limits import Fits, LimitPolicy, Slots, TooMany, Trimmed, beyond, fit, limit_of, slots_used
+from freehold.tags.policy.ledger import LedgerEntry, Proof, Record, entry_of
+from freehold.tags.policy.limits import (
+    Fits,
+    LimitPolicy,
+    Slots,
+    TooMany,
+    Trimmed,
+    fit,
+    limit_of,
+    list_keys_beyond,
+    slots_used,
+)
 from freehold.tags.policy.operations import Opcode
 from freehold.tags.policy.precedence import Claim, Claimant, Granted, grant_by_age
 from freehold.tags.policy.protected import is_exempt
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,7 @@ class Note:
 
     claimant: Claimant
     key: str
-    reason: Reason
+    reason: LeaveReason
     message: str
 
 
@@ -65,7 +75,7 @@ class Delta:
         return any(each.seen for each in self.upserts)
 
 
-class Verdict(StrEnum):
+class PlanVerdict(StrEnum):
     NOTHING_TO_DO = "NothingToDo"
     CHANGES = "Changes"
 
@@ -73,15 +83,15 @@ class Verdict(StrEnum):
 class ResourcePlan(NamedTuple):
     """``record_before`` is stored before the first write of ``delta``, ``record_after`` when it has succeeded."""
 
-    resource: Resource
+    resource: TaggedResource
     delta: Delta
     notes: tuple[Note, ...]
     record_before: Record
     record_after: Record
 
     @property
-    def verdict(self) -> Verdict:
-        return Verdict.CHANGES if self.delta.removals or self.delta.upserts else Verdict.NOTHING_TO_DO
+    def verdict(self) -> PlanVerdict:
+        return PlanVerdict.CHANGES if self.delta.removals or self.delta.upserts else PlanVerdict.NOTHING_TO_DO
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ def terms(claims: Sequence[Claim], rules: Rules) -> Terms:
     return Terms(grant_by_age(claims, rules.cluster_keys), rules)
 
 
-def plan_on(resource: Resource, terms: Terms, record: Record, acting: str | None = None) -> ResourcePlan:
+def plan_on(resource: TaggedResource, terms: Terms, record: Record, acting: str | None = None) -> ResourcePlan:
     """Plan a resource on which these terms hold.
 
     ``acting``: the uid of the one whose changes are planned; the others keep what they win, and the room that it needs.
@@ -120,13 +130,13 @@ def plan_on(resource: Resource, terms: Terms, record: Record, acting: str | None
         message = f"{resource.id} is exempt by its tag; nothing of it is changed"
         claimants = (each.claim.claimant for each in terms.granted)
         told = (each for each in claimants if acting in (None, each.uid))
-        notes = tuple(Note(claimant, "", Reason.EXEMPT, message) for claimant in told)
+        notes = tuple(Note(claimant, "", LeaveReason.EXEMPT, message) for claimant in told)
         return ResourcePlan(resource, Delta(), notes, record, record)
     return _Planner(resource, record, terms, acting).plan()
 
 
 @dataclass(frozen=True)
-class _List:
+class _ClaimList:
     """What one object is to have on the resource: what must be written, and the values of its own that are there."""
 
     claim: Claim
@@ -137,7 +147,7 @@ class _List:
 class _Planner:
     """The working state of one resource's plan."""
 
-    def __init__(self, resource: Resource, record: Record, terms: Terms, acting: str | None) -> None:
+    def __init__(self, resource: TaggedResource, record: Record, terms: Terms, acting: str | None) -> None:
         self._resource = resource
         self._acting = acting
         self._known = record
@@ -148,38 +158,38 @@ class _Planner:
         self._planned: set[str] = set()
         """Keys that the object which they are granted to writes or removes."""
         self._used = slots_used(resource)
-        self._before: dict[str, Entry] = dict(self._known)
-        self._after: dict[str, Entry] = dict(self._known)
+        self._before: dict[str, LedgerEntry] = dict(self._known)
+        self._after: dict[str, LedgerEntry] = dict(self._known)
 
     def plan(self) -> ResourcePlan:
         granted = self._terms.granted
-        lists = [self._wanted(each) for each in granted]
+        lists = [self._plan_wanted(each) for each in granted]
         for each in granted:
             if not self._acts(each.claim.claimant):
                 continue
             if each.claim.kept is None:
-                self._dropped(each.claim.claimant)
+                self._plan_dropped(each.claim.claimant)
         self._used -= sum(len(each.seen) for each in self._removals.values())
         for listed in lists:
             if listed.upserts:
                 self._fit(listed)
         for each in granted:
             if each.shared and self._acts(each.claim.claimant):
-                self._shared(each)
+                self._note_shared(each)
         return self._result()
 
     def _acts(self, claimant: Claimant) -> bool:
         return self._acting in (None, claimant.uid)
 
-    def _wanted(self, granted: Granted) -> _List:
+    def _plan_wanted(self, granted: Granted) -> _ClaimList:
         """Put down removals and notes; what is to be written must still be fitted into the limit."""
         claimant = granted.claim.claimant
         for key, winner in granted.lost.items():
             told = f"{winner} is older and asks for something else of the tag {key!r} on {self._resource.id}"
             if key in self._terms.rules.cluster_keys:
                 told = f"{winner} puts the tag {key!r} on {self._resource.id} itself"
-            self._note(claimant, key, Reason.CONFLICT, f"{told}: take the key out of one of the two")
-        found = _List(granted.claim)
+            self._note(claimant, key, LeaveReason.CONFLICT, f"{told}: take the key out of one of the two")
+        found = _ClaimList(granted.claim)
         for key, want in granted.wants.items():
             self._list(found, key, decide_wanted(self._situation(key), want, granted.claim.foreign), want.opcode)
         for key, value in sorted((granted.claim.kept or {}).items()):
@@ -188,7 +198,9 @@ class _Planner:
                 self._list(found, key, decide_kept(self._situation(key), value, granted.claim.foreign), Opcode.ADD)
         return found
 
-    def _list(self, found: _List, key: str, decision: Upsert | Removal | Kept | AsWanted, opcode: Opcode) -> None:
+    def _list(
+        self, found: _ClaimList, key: str, decision: Upsert | Removal | LeftAlone | AsWanted, opcode: Opcode
+    ) -> None:
         claimant = found.claim.claimant
         if isinstance(decision, Upsert):
             found.upserts[key] = decision
@@ -205,22 +217,22 @@ class _Planner:
         else:
             self._settle(claimant, key, decision)
 
-    def _shared(self, granted: Granted) -> None:
+    def _note_shared(self, granted: Granted) -> None:
         """Say where what somebody older wants too is not so: that one writes it, and this object must not say it is."""
         claim = granted.claim
         for key, older in granted.shared.items():
             decision = decide_wanted(self._situation(key), claim.wants[key], claim.foreign)
-            if isinstance(decision, Kept):
+            if isinstance(decision, LeftAlone):
                 self._note(claim.claimant, key, decision.reason, decision.message)
             elif not isinstance(decision, AsWanted) and key not in self._upserts and key not in self._removals:
                 told = f"{older} is older and asks for the same of the tag {key!r} on {self._resource.id}"
                 if key in self._planned:
-                    self._note(claim.claimant, key, Reason.AWAITED, f"{told}, and has not done it yet")
+                    self._note(claim.claimant, key, LeaveReason.AWAITED, f"{told}, and has not done it yet")
                 else:
                     told = f"{told}, and leaves it as it is: look at its status, or take the key out of one of the two"
-                    self._note(claim.claimant, key, Reason.CONFLICT, told)
+                    self._note(claim.claimant, key, LeaveReason.CONFLICT, told)
 
-    def _dropped(self, claimant: Claimant) -> None:
+    def _plan_dropped(self, claimant: Claimant) -> None:
         """Keys that were written for this object, and that no object names any more."""
         for key, entry in sorted(self._known.items()):
             if entry.writer == claimant.uid and key not in self._terms.named:
@@ -239,20 +251,20 @@ class _Planner:
         if opcode is Opcode.DELETE:
             self._forget(key)
         elif key in self._known:
-            self._before[key] = self._after[key] = Entry(claimant.uid, decision.values, Proof.CONFIRMED)
+            self._before[key] = self._after[key] = LedgerEntry(claimant.uid, decision.values, Proof.CONFIRMED)
 
     def _forget(self, key: str) -> None:
         self._before.pop(key, None)
         self._after.pop(key, None)
 
-    def _settle(self, claimant: Claimant, key: str, decision: Removal | Kept) -> None:
+    def _settle(self, claimant: Claimant, key: str, decision: Removal | LeftAlone) -> None:
         if isinstance(decision, Removal):
             self._removals[key] = decision
             self._after.pop(key, None)
         else:
             self._note(claimant, key, decision.reason, decision.message)
 
-    def _fit(self, listed: _List) -> None:
+    def _fit(self, listed: _ClaimList) -> None:
         """Put down what there is room for. Of a PARTIAL list what is there already may have to go."""
         claim, limit = listed.claim, limit_of(self._resource)
         slots = {key: Slots(1, len(each.seen)) for key, each in listed.upserts.items()}
@@ -267,7 +279,7 @@ class _Planner:
                     f"{self._resource.id} can have {limit} tags, and the list needs {fitted.missing} more than are "
                     "free: shorten it, remove tags, or set limit POLICY_APPLY_PARTIAL"
                 )
-                self._note(claim.claimant, "", Reason.LIMIT_EXCEEDED, message)
+                self._note(claim.claimant, "", LeaveReason.LIMIT_EXCEEDED, message)
                 self._repair(listed)
             case Trimmed():
                 for key in fitted.keys:
@@ -284,29 +296,29 @@ class _Planner:
         """Count the slots that are in use now but for those of ``keys``."""
         return self._used - sum(len(self._resource.tags.get(key, ())) for key in keys)
 
-    def _put(self, listed: _List, keys: Collection[str]) -> None:
+    def _put(self, listed: _ClaimList, keys: Collection[str]) -> None:
         self._used = self._used_without(keys) + len(keys)
         self._planned.update(keys)
         for key in keys:
             if self._acts(listed.claim.claimant):
                 self._write(listed.claim.claimant, key, listed.upserts[key])
 
-    def _repair(self, listed: _List) -> None:
+    def _repair(self, listed: _ClaimList) -> None:
         """Keep what was written of a strict list that does not fit as it was; it brings nothing new."""
         known = {key: entry for key, entry in self._known.items() if entry.proof is Proof.CONFIRMED}
         ours = {key: each for key, each in listed.upserts.items() if key in known and each.value in known[key].values}
         slots = {key: Slots(1, len(each.seen)) for key, each in ours.items()}
-        cut = beyond(slots, limit_of(self._resource) - self._used_without(slots))
+        cut = list_keys_beyond(slots, limit_of(self._resource) - self._used_without(slots))
         repaired = [key for key in ours if key not in cut]
         self._put(listed, repaired)
 
-    def _cut(self, listed: _List, key: str, limit: int) -> None:
+    def _cut(self, listed: _ClaimList, key: str, limit: int) -> None:
         """Leave out what is beyond the limit; what is ours makes room for what sorts before it."""
         claimant, upsert = listed.claim.claimant, listed.upserts.pop(key, None)
         if not self._acts(claimant):
             return
         message = f"the tag {key!r} is left out on {self._resource.id}, which can have {limit} tags"
-        self._note(claimant, key, Reason.TRIMMED, message)
+        self._note(claimant, key, LeaveReason.TRIMMED, message)
         ours = listed.held[key] if upsert is None else upsert.seen if upsert.cause is Cause.OUTDATED else frozenset()
         if ours:
             self._used -= len(ours)
@@ -321,7 +333,7 @@ class _Planner:
         self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended
         self._after[key] = entry_of(claimant.uid, upsert.value, Proof.CONFIRMED)
 
-    def _note(self, claimant: Claimant, key: str, reason: Reason, message: str) -> None:
+    def _note(self, claimant: Claimant, key: str, reason: LeaveReason, message: str) -> None:
         if self._acts(claimant):
             self._notes.append(Note(claimant, key, reason, message))
 

@@ -16,17 +16,17 @@ from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.key_decision import Rules
 from freehold.tags.policy.ledger import Record
 from freehold.tags.policy.limits import limit_of, slots_used
-from freehold.tags.policy.plan import ResourcePlan, Terms, Verdict, plan_on, terms
+from freehold.tags.policy.plan import PlanVerdict, ResourcePlan, Terms, plan_on, terms
 from freehold.tags.policy.precedence import Claim, Claimant
 from freehold.tags.policy.protected import IgnoreList
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagRequest, TagScope
 
 RecordOf = Callable[[str], Record]
 
 
 @dataclass(frozen=True)
-class Fleet:
+class PlannedFleet:
     """``plans`` are by the resource's id; what is in none is not selected.
 
     ``exempt``: how many of these are so only because of the tag that exempts them.
@@ -35,10 +35,10 @@ class Fleet:
     plans: Mapping[str, ResourcePlan]
     exempt: int = 0
 
-    def planned_anew(self, outdated: Collection[str], anew: Fleet) -> Fleet:
+    def planned_anew(self, outdated: Collection[str], anew: PlannedFleet) -> PlannedFleet:
         """``anew`` instead of what was planned for ``outdated``: an equal resource has an equal plan."""
         plans = {ident: plan for ident, plan in self.plans.items() if ident not in outdated}
-        return Fleet({**plans, **anew.plans}, self.exempt + anew.exempt)
+        return PlannedFleet({**plans, **anew.plans}, self.exempt + anew.exempt)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Rivals:
                 tag = cloud, cloud.canonical(each.key), cloud.canonical(each.value)
                 self._by_tag.setdefault(tag, {})[number] = other
 
-    def on(self, resource: Resource, place: TagScope) -> list[TagRequest]:
+    def list_rivals(self, resource: TaggedResource, place: TagScope) -> list[TagRequest]:
         """Those that act on it too, in the order in which they were given."""
         if not self._by_tag:
             return []
@@ -73,8 +73,12 @@ class Rivals:
 
 
 def plan_fleet(
-    resources: Iterable[Resource], acting: TagRequest, others: Sequence[TagRequest], record_of: RecordOf, common: Common
-) -> Fleet:
+    resources: Iterable[TaggedResource],
+    acting: TagRequest,
+    others: Sequence[TagRequest],
+    record_of: RecordOf,
+    common: Common,
+) -> PlannedFleet:
     """``others``: every other request, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     own = dict.fromkeys(acting.classifiers.keys, acting.selector.name)
@@ -85,19 +89,19 @@ def plan_fleet(
         if selection is not Selection.SELECTED:
             exempt += selection is Selection.EXEMPT
             continue
-        met = rivals.on(resource, acting.place)
-        plans[resource.id] = alike.on(resource, terms_of.on(resource, met), record_of(resource.id))
-    return Fleet(plans, exempt)
+        met = rivals.list_rivals(resource, acting.place)
+        plans[resource.id] = alike.plan_once(resource, terms_of.find_terms(resource, met), record_of(resource.id))
+    return PlannedFleet(plans, exempt)
 
 
 def plan_removal(
-    resources: Iterable[Resource],
+    resources: Iterable[TaggedResource],
     going: Claim,
     place: TagScope,
     others: Sequence[TagRequest],
     record_of: RecordOf,
     common: Common,
-) -> Fleet:
+) -> PlannedFleet:
     """Remove what was written for an object that goes, but for keys that somebody else's object wants.
 
     ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
@@ -105,9 +109,9 @@ def plan_removal(
     plans: dict[str, ResourcePlan] = {}
     rivals, terms_of, alike = Rivals(others), _TermsOf(going, going.claimant, {}, common), Plans(going.claimant.uid)
     for resource in resources:
-        there = terms_of.on(resource, rivals.on(resource, place))
-        plans[resource.id] = alike.on(resource, there, record_of(resource.id))
-    return Fleet(plans)
+        there = terms_of.find_terms(resource, rivals.list_rivals(resource, place))
+        plans[resource.id] = alike.plan_once(resource, there, record_of(resource.id))
+    return PlannedFleet(plans)
 
 
 class _TermsOf:
@@ -125,7 +129,7 @@ class _TermsOf:
         self._common = common
         self._known: dict[tuple[Hashable, ...], Terms] = {}
 
-    def on(self, resource: Resource, met: Sequence[TagRequest]) -> Terms:
+    def find_terms(self, resource: TaggedResource, met: Sequence[TagRequest]) -> Terms:
         clusters = asked_for_on(resource, self._common.clusters)
         if not (met or clusters):
             return self._alone
@@ -154,7 +158,7 @@ class _TermsOf:
         )
         return terms(_claims(self._claim, met), rules)
 
-    def _classifiers(self, resource: Resource, met: Sequence[TagRequest]) -> dict[str, str]:
+    def _classifiers(self, resource: TaggedResource, met: Sequence[TagRequest]) -> dict[str, str]:
         """Name the object of each classifier key: the oldest that has it."""
         elder = sorted(
             (each for each in met if each.selector < self._age), key=lambda each: each.selector, reverse=True
@@ -163,7 +167,7 @@ class _TermsOf:
         return dict(sorted(found.items()))
 
 
-def _meets(other: TagRequest, place: TagScope, resource: Resource) -> bool:
+def _meets(other: TagRequest, place: TagScope, resource: TaggedResource) -> bool:
     """Whether the other one acts on the resource too: in its region and account, and by its classifiers."""
     if other.accounts and resource.account not in other.accounts:
         return False
@@ -195,7 +199,7 @@ def must_be_read(plan: ResourcePlan, record: Record, cost: ReadCost, claim: Clai
     What adds keys that we never wrote is read too where many resources share a call. Elsewhere each would cost a call,
     and what may be there unseen is a value that is younger than the index: it matters where it would not be taken over.
     """
-    if plan.verdict is Verdict.NOTHING_TO_DO:
+    if plan.verdict is PlanVerdict.NOTHING_TO_DO:
         return plan.record_after != record
     if cost is ReadCost.SHARED:
         return True
@@ -218,7 +222,7 @@ class Plans:
         self._known: dict[Hashable, ResourcePlan] = {}
         self._terms: dict[int, Terms] = {}
 
-    def on(self, resource: Resource, terms: Terms, record: Record) -> ResourcePlan:
+    def plan_once(self, resource: TaggedResource, terms: Terms, record: Record) -> ResourcePlan:
         """Return what :func:`freehold.tags.policy.plan.plan_on` does."""
         self._terms[id(terms)] = terms
         state = _state(resource, terms, record)
@@ -230,7 +234,7 @@ class Plans:
         return plan
 
 
-def _state(resource: Resource, terms: Terms, record: Record) -> Hashable:
+def _state(resource: TaggedResource, terms: Terms, record: Record) -> Hashable:
     """All of a resource that its plan depends on."""
     tags = resource.tags
     return (

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from freehold.tags.policy.ledger import ForeignValuePolicy
 from freehold.tags.policy.limits import LimitPolicy
-from freehold.tags.policy.operations import Opcode, Want, Wants
+from freehold.tags.policy.operations import Opcode, WantedTag, Wants
 
 
 @dataclass(frozen=True, order=True)
@@ -62,10 +62,10 @@ class Granted:
 
 def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tuple[Granted, ...]:
     """Grant keys, the oldest first. ``cluster_keys``: those that clusters ask for, with the name of the cluster."""
-    winners: dict[str, tuple[Want, Claimant]] = {}
+    winners: dict[str, tuple[WantedTag, Claimant]] = {}
     granted: list[Granted] = []
     for claim in sorted(claims, key=lambda each: each.claimant):
-        wants: dict[str, Want] = {}
+        wants: dict[str, WantedTag] = {}
         lost: dict[str, str] = {}
         shared: dict[str, str] = {}
         for key, want in sorted(claim.wants.items()):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from freehold.tags.policy.dialect import TagDialect
-from freehold.tags.policy.resources import Resource
+from freehold.tags.policy.resources import TaggedResource
 
 _RESERVED: Final = ("aws:", "eks:")
 """Reserved by AWS, in any case (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
@@ -38,7 +38,7 @@ EXEMPT_VALUE: Final = "ignore"
 """The value of the tag by which somebody exempts a resource from every metadata object."""
 
 
-class Access(StrEnum):
+class KeyAccess(StrEnum):
     """Whether a metadata object may touch a key."""
 
     ALLOWED = "Allowed"
@@ -60,18 +60,18 @@ def is_reserved(key: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def access(cloud: TagDialect, key: str, ignored: IgnoreList) -> Access:
+def access(cloud: TagDialect, key: str, ignored: IgnoreList) -> KeyAccess:
     """Protection is compared without case and outer spaces, as the schema does: no other spelling slips through."""
-    lowered = _folded(key.strip())
+    lowered = _fold_case(key.strip())
     if lowered.startswith(_RESERVED) or lowered in _KEYS or _OF_DOMAIN.search(lowered):
-        return Access.PROTECTED
+        return KeyAccess.PROTECTED
     spelled = cloud.canonical(key)
     listed = spelled in set(map(cloud.canonical, ignored.keys))
     prefixed = spelled.startswith(tuple(map(cloud.canonical, ignored.prefixes)))
-    return Access.IGNORED if listed or prefixed else Access.ALLOWED
+    return KeyAccess.IGNORED if listed or prefixed else KeyAccess.ALLOWED
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     """Fold each character to one character, as ``(?i)`` of the schema's regular expressions does.
 
     Source: https://pkg.go.dev/unicode#SimpleFold. ``casefold`` alone also makes two letters of some, as of a ligature.
@@ -79,6 +79,6 @@ def _folded(text: str) -> str:
     return "".join(folded if len(folded := each.casefold()) == 1 else each for each in text)
 
 
-def is_exempt(resource: Resource) -> bool:
+def is_exempt(resource: TaggedResource) -> bool:
     """Say whether somebody exempts the resource from every metadata object."""
     return EXEMPT_VALUE in resource.tags.get(resource.cloud.exempt_key, frozenset())

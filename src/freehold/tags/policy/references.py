@@ -29,7 +29,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Provider:
+class ProviderObject:
     """A provider's object as it is stored; what a list shows of it does not say its kind."""
 
     kind: str

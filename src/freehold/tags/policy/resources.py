@@ -12,7 +12,7 @@ Tags = Mapping[str, frozenset[str]]
 """The values of each key. Some clouds have one value for a key; others can have ``env:test`` beside ``env:prod``."""
 
 
-class Resource(NamedTuple):
+class TaggedResource(NamedTuple):
     """``id`` is the ARN or CRN. ``kind`` is ``service:type`` as the tag API of the cloud spells it (``ec2:volume``).
 
     A tuple, as its plan is: a pass makes two of each resource, and a frozen dataclass takes three times as long.

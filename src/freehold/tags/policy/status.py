@@ -14,7 +14,7 @@ from freehold.api import conditions as api_conditions
 from freehold.api.conditions import Observation
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.tags.policy.applied_tags import active_list
-from freehold.tags.policy.key_decision import Reason
+from freehold.tags.policy.key_decision import LeaveReason
 from freehold.tags.policy.outcome import Outcome
 from freehold.tags.policy.plan import Note
 from freehold.tags.policy.references import Refused
@@ -24,13 +24,13 @@ SHOWN: Final = 5
 """Resources that a message names; the others are counted. All of them are in the audit log."""
 
 NOT_APPLIED: Final = (
-    Reason.LIMIT_EXCEEDED,
-    Reason.CONFLICT,
-    Reason.TAG_EXISTS,
-    Reason.FOREIGN_VALUE,
-    Reason.VALUE_DIFFERS,
-    Reason.PROTECTED,
-    Reason.CLASSIFIER,
+    LeaveReason.LIMIT_EXCEEDED,
+    LeaveReason.CONFLICT,
+    LeaveReason.TAG_EXISTS,
+    LeaveReason.FOREIGN_VALUE,
+    LeaveReason.VALUE_DIFFERS,
+    LeaveReason.PROTECTED,
+    LeaveReason.CLASSIFIER,
 )
 """Why something that an object asks for is not so, in the order in which they are told."""
 
@@ -59,13 +59,13 @@ _NOWHERE: Final = (
     "again in its spec (regions, role, identityRef), or set spec.deletionPolicy: Retain, and the tags stay"
 )
 _TOLD: Final = (
-    Reason.AWAITED,
-    Reason.TRIMMED,
-    Reason.SKIPPED,
-    Reason.IGNORED,
-    Reason.NOT_GRANTED,
-    Reason.EXEMPT,
-    Reason.CLASSIFIER_KEPT,
+    LeaveReason.AWAITED,
+    LeaveReason.TRIMMED,
+    LeaveReason.SKIPPED,
+    LeaveReason.IGNORED,
+    LeaveReason.NOT_GRANTED,
+    LeaveReason.EXEMPT,
+    LeaveReason.CLASSIFIER_KEPT,
 )
 """What is said though all that is asked for is so."""
 
@@ -78,7 +78,7 @@ Parts = Mapping[str, Outcome | Refused]
 
 def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
     """Return the status of the CloudMetadata, which sums up those of the providers' objects."""
-    observed = _summed({name: _observations(outcome) for name, outcome in parts.items()})
+    observed = _merge_conditions({name: _observations(outcome) for name, outcome in parts.items()})
     applied = next(each for each in observed if each.type == APPLIED)
     ready = Observation(READY, applied.status, _ready_reason(applied), _ready_message(applied, _CLOUD_READY))
     if applied.status != "True" and _was_ready(raw) and all(_passes_by(raw, each, now) for each in parts.values()):
@@ -182,7 +182,7 @@ def _is_good(applied: Observation) -> bool:
 _WORST: Final = ("False", "Unknown", "True")
 
 
-def _summed(parts: Mapping[str, Sequence[Observation]]) -> list[Observation]:
+def _merge_conditions(parts: Mapping[str, Sequence[Observation]]) -> list[Observation]:
     """Each condition as bad as the worst part has it, with what those parts say."""
     if len(parts) == 1:
         return list(next(iter(parts.values())))
@@ -192,32 +192,32 @@ def _summed(parts: Mapping[str, Sequence[Observation]]) -> list[Observation]:
         status = min((seen.status for _, seen in each), key=_WORST.index)
         worst = [(name, seen) for name, seen in each if seen.status == status]
         worst.sort(key=lambda part: part[1].reason != _NOTHING_FOUND)
-        message = _listed(f"{name}: {seen.message}" for name, seen in worst)
+        message = _join_first(f"{name}: {seen.message}" for name, seen in worst)
         found.append(Observation(type_, status, worst[0][1].reason, message))
     return found
 
 
 def _observations(outcome: Outcome | Refused) -> list[Observation]:
     if isinstance(outcome, Refused):
-        return _refused(outcome)
+        return _observe_refusal(outcome)
     policy, request = _policy(outcome), _request(outcome)
-    approved = _approved(outcome)
+    approved = _observe_approval(outcome)
     wrong = next((each for each in (approved, request, policy) if each.status == "False"), None)
     if wrong is None and outcome.later:
-        wrong = Observation(APPLIED, "False", "Retrying", _named(sorted(outcome.later), "are tried again soon"))
+        wrong = Observation(APPLIED, "False", "Retrying", _name_first(sorted(outcome.later), "are tried again soon"))
     if wrong is not None:
         return [approved, policy, request, Observation(APPLIED, "False", wrong.reason, wrong.message)]
-    return [approved, policy, request, _applied(outcome)]
+    return [approved, policy, request, _observe_applied(outcome)]
 
 
-def _refused(refused: Refused) -> list[Observation]:
+def _observe_refusal(refused: Refused) -> list[Observation]:
     """Nothing was looked at; what was true of requests and policies before is not known to be so now."""
     untried = [Observation(each, "Unknown", refused.reason, "nothing is done") for each in (POLICY, REQUEST)]
     approved = Observation(APPROVED, "False", refused.reason, refused.message)
     return [approved, *untried, Observation(APPLIED, "False", refused.reason, refused.message)]
 
 
-def _approved(outcome: Outcome) -> Observation:
+def _observe_approval(outcome: Outcome) -> Observation:
     if outcome.approval is not None:
         return Observation(APPROVED, "False", "ApprovalNeeded", outcome.approval.message)
     if outcome.granted:
@@ -229,12 +229,12 @@ def _approved(outcome: Outcome) -> Observation:
 def _policy(outcome: Outcome) -> Observation:
     for reason in NOT_APPLIED:
         if notes := [each for each in outcome.notes if each.reason is reason]:
-            return Observation(POLICY, "False", reason.value, _told(notes))
+            return Observation(POLICY, "False", reason.value, _join_messages(notes))
     if outcome.lost:
         return Observation(POLICY, "True", "RecordLost", _LOST)
     for reason in _TOLD:
         if notes := [each for each in outcome.notes if each.reason is reason]:
-            return Observation(POLICY, "True", reason.value, _told(notes))
+            return Observation(POLICY, "True", reason.value, _join_messages(notes))
     return Observation(POLICY, "True", "AsAsked", "nothing prevents what is asked for")
 
 
@@ -244,30 +244,32 @@ def _request(outcome: Outcome) -> Observation:
         if errors:
             first = errors[min(errors)]
             told = [f"{place}: {errors[place].message}" for place in sorted(errors)]
-            return Observation(REQUEST, "False", code_of(first), _listed(told))
+            return Observation(REQUEST, "False", code_of(first), _join_first(told))
     if outcome.problem:
         return Observation(REQUEST, "False", "RecordFull", outcome.problem)
     if outcome.nowhere:
-        return Observation(REQUEST, "False", "NotInSpec", _named(sorted(outcome.nowhere), _NOWHERE))
+        return Observation(REQUEST, "False", "NotInSpec", _name_first(sorted(outcome.nowhere), _NOWHERE))
     return Observation(REQUEST, "True", "Answered", "the cloud refused nothing")
 
 
-def _applied(outcome: Outcome) -> Observation:
+def _observe_applied(outcome: Outcome) -> Observation:
     found = outcome.selected + outcome.exempt
     counted = f"the tags are as wanted on {_resources(outcome.selected)}" if found else NONE_FOUND
     if outcome.exempt:
         counted += f"; {_resources(outcome.exempt)} exempt by tag and left alone"
     if outcome.released:
         counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
-    if trimmed := [each for each in outcome.notes if each.reason is Reason.TRIMMED]:
-        return Observation(APPLIED, "True", _TRIMMED, f"{counted}, but for what there is no room for: {_told(trimmed)}")
+    if trimmed := [each for each in outcome.notes if each.reason is LeaveReason.TRIMMED]:
+        return Observation(
+            APPLIED, "True", _TRIMMED, f"{counted}, but for what there is no room for: {_join_messages(trimmed)}"
+        )
     if outcome.repairs:
-        told = _listed(each.message for each in outcome.repairs)
+        told = _join_first(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
     return Observation(APPLIED, "True", "Applied" if found else _NOTHING_FOUND, counted)
 
 
-def left_of(outcome: Outcome, reasons: Sequence[Reason] = NOT_APPLIED) -> dict[str, str]:
+def left_of(outcome: Outcome, reasons: Sequence[LeaveReason] = NOT_APPLIED) -> dict[str, str]:
     """Find the resources on which something is not as asked for and no pass will change that, and why."""
     left: dict[str, str] = {}
     for ident, plan in outcome.plans.items():
@@ -276,7 +278,7 @@ def left_of(outcome: Outcome, reasons: Sequence[Reason] = NOT_APPLIED) -> dict[s
             key=lambda note: reasons.index(note.reason),
         )
         if notes:
-            left[ident] = _listed(f"{each.reason.value}: {each.message}" for each in notes)
+            left[ident] = _join_first(f"{each.reason.value}: {each.message}" for each in notes)
     return left
 
 
@@ -286,18 +288,18 @@ def code_of(error: CloudError) -> str:
     return word if word[0].isalpha() else f"Code{word}"
 
 
-def _told(notes: Sequence[Note]) -> str:
-    return _listed(note.message for note in notes)
+def _join_messages(notes: Sequence[Note]) -> str:
+    return _join_first(note.message for note in notes)
 
 
-def _listed(sentences: Iterable[str]) -> str:
+def _join_first(sentences: Iterable[str]) -> str:
     """Join the first ones; the others are counted."""
     found = list(dict.fromkeys(sentences))
     more = len(found) - SHOWN
     return "; ".join(found[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _named(resources: Sequence[str], what: str) -> str:
+def _name_first(resources: Sequence[str], what: str) -> str:
     more = len(resources) - SHOWN
     return f"{', '.join(resources[:SHOWN])}{f' and {more} more' if more > 0 else ''} {what}".rstrip()
 

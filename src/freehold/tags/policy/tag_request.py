@@ -13,21 +13,21 @@ from freehold.api.metadata_operations import Operation as TagOperation
 from freehold.api.parse import InvalidObject, parse
 from freehold.tags.dialects import SPECS
 from freehold.tags.policy import sync_period
-from freehold.tags.policy.classifiers import Classifiers, Condition
+from freehold.tags.policy.classifiers import Classifiers, TagCondition
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.ledger import ForeignValuePolicy
 from freehold.tags.policy.limits import LimitPolicy
 from freehold.tags.policy.operations import (
     Contradictions,
     Opcode,
-    Operation,
+    ParsedOperation,
     UnknownOpcode,
     merge,
     operation,
     parse_opcode,
 )
 from freehold.tags.policy.precedence import Claim, Claimant
-from freehold.tags.policy.references import Json, NotValid, Provider, Reference, Refused, spec_of
+from freehold.tags.policy.references import Json, NotValid, ProviderObject, Reference, Refused, spec_of
 from freehold.tags.policy.validation import problems
 
 MOST_TOLD: Final = 5
@@ -89,7 +89,7 @@ class Defaults:
 
 
 def parse_request(
-    cloud: Json, reference: Reference, provider: Provider | None, writer: str, defaults: Defaults
+    cloud: Json, reference: Reference, provider: ProviderObject | None, writer: str, defaults: Defaults
 ) -> TagRequest | Refused:
     """Parse both objects. ``provider``: what ``reference`` is; ``writer``: for whom its tags were written."""
     try:
@@ -97,7 +97,7 @@ def parse_request(
             raise NotValid("ReferenceMissing", f"{reference} does not exist: make it, or name another one")
         if provider.is_going:
             raise NotValid("ReferenceDeleted", f"{reference} is being deleted: name another one")
-        claimant = Claimant(_created(provider.raw), writer, str(reference))
+        claimant = Claimant(_read_creation_time(provider.raw), writer, str(reference))
         return _request(spec_of(cloud), selector_of(cloud), provider, claimant, defaults)
     except NotValid as problem:
         return problem.refused
@@ -106,21 +106,23 @@ def parse_request(
 def selector_of(cloud: Json) -> Claimant:
     """Return the CloudMetadata as a claimant, by age."""
     metadata = cloud["metadata"]
-    return Claimant(_created(cloud), metadata["uid"], f"CloudMetadata {metadata['namespace']}/{metadata['name']}")
+    return Claimant(
+        _read_creation_time(cloud), metadata["uid"], f"CloudMetadata {metadata['namespace']}/{metadata['name']}"
+    )
 
 
-def claimant_of(provider: Provider, writer: str) -> Claimant:
+def claimant_of(provider: ProviderObject, writer: str) -> Claimant:
     """Return the provider's object as a claimant, by age."""
-    return Claimant(_created(provider.raw), writer, str(provider.reference))
+    return Claimant(_read_creation_time(provider.raw), writer, str(provider.reference))
 
 
-def deletion_of(provider: Provider) -> Deletion:
+def deletion_of(provider: ProviderObject) -> Deletion:
     """Also of an object that is not valid otherwise: what was written must be able to go, or to stay."""
     said = (provider.raw.get("spec") or {}).get("deletionPolicy")
     return Deletion.REMOVE if said == Deletion.REMOVE else Deletion.RETAIN
 
 
-def place_of(provider: Provider, defaults: Defaults) -> TagScope | Refused:
+def place_of(provider: ProviderObject, defaults: Defaults) -> TagScope | Refused:
     """Where the resources of an object are."""
     try:
         return _place(_tags_of(provider), provider, defaults)
@@ -128,11 +130,11 @@ def place_of(provider: Provider, defaults: Defaults) -> TagScope | Refused:
         return problem.refused
 
 
-def _created(raw: Json) -> float:
+def _read_creation_time(raw: Json) -> float:
     return datetime.fromisoformat(str(raw["metadata"]["creationTimestamp"])).timestamp()
 
 
-def _tags_of(provider: Provider) -> Any:
+def _tags_of(provider: ProviderObject) -> Any:
     try:
         return parse(SPECS[provider.kind], provider.raw.get("spec"), at="spec")
     except InvalidObject as problem:
@@ -140,7 +142,7 @@ def _tags_of(provider: Provider) -> Any:
         raise NotValid("InvalidTags", f"{name}: {problem}", name) from None
 
 
-def _place(tags: Any, provider: Provider, defaults: Defaults) -> TagScope:
+def _place(tags: Any, provider: ProviderObject, defaults: Defaults) -> TagScope:
     namespace = provider.reference.namespace
     if not provider.cloud.has_regions:
         return TagScope(provider.cloud, namespace)
@@ -156,7 +158,7 @@ def _place(tags: Any, provider: Provider, defaults: Defaults) -> TagScope:
 
 
 def _request(
-    spec: CloudMetadataSpec, selector: Claimant, provider: Provider, claimant: Claimant, defaults: Defaults
+    spec: CloudMetadataSpec, selector: Claimant, provider: ProviderObject, claimant: Claimant, defaults: Defaults
 ) -> TagRequest:
     reference, tags = claimant.name, _tags_of(provider)
     config = spec.controllerconfig
@@ -182,14 +184,14 @@ def _request(
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
     any_of, all_of, none_of = (
-        frozenset(Condition(key, value) for key, value in (tags or {}).items())
+        frozenset(TagCondition(key, value) for key, value in (tags or {}).items())
         for tags in (spec.found_by, spec.match_all, spec.not_match)
     )
     narrowed = frozenset(spec.kinds), frozenset(spec.regions), frozenset(spec.accounts)
     return Classifiers(any_of, all_of, none_of, *narrowed)
 
 
-def _operations(tags: Any, reference: str) -> Iterator[Operation]:
+def _operations(tags: Any, reference: str) -> Iterator[ParsedOperation]:
     """Parse the spec's own operation, and those of its list (docs/reference/metadata-compat.md A3, A15, A18)."""
     given: dict[str, TagOperation] = {}
     if tags.resourcetags or tags.tagkeys or tags.exact_tags or not tags.operations:

@@ -14,8 +14,8 @@ from typing import Final
 from freehold.api import tag_sentences as sentences
 from freehold.tags.policy.classifiers import Classifiers, changed_classifiers
 from freehold.tags.policy.dialect import TagDialect
-from freehold.tags.policy.operations import Contradictions, Opcode, Operation, merge
-from freehold.tags.policy.protected import Access, IgnoreList, access
+from freehold.tags.policy.operations import Contradictions, Opcode, ParsedOperation, merge
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 
 MOST_TAGS: Final = 50
 _LOOK_ALIKE: Final = "two keys look the same and are not: keep one"
@@ -31,7 +31,7 @@ class Problem:
 
 
 def problems(
-    cloud: TagDialect, operations: Sequence[Operation], classifiers: Classifiers | None, path: str
+    cloud: TagDialect, operations: Sequence[ParsedOperation], classifiers: Classifiers | None, path: str
 ) -> tuple[Problem, ...]:
     """``path``: of the spec; ``classifiers``: None where the object does not name them itself."""
     found = [problem for operation in operations for problem in _of_operation(cloud, operation, path)]
@@ -48,15 +48,15 @@ def problems(
     return tuple(found)
 
 
-def _of_operation(cloud: TagDialect, operation: Operation, path: str) -> Iterator[Problem]:
+def _of_operation(cloud: TagDialect, operation: ParsedOperation, path: str) -> Iterator[Problem]:
     for key, value in sorted(operation.tags.items()):
         at = f"{path}{operation.path(key)}"
-        if access(cloud, key, IgnoreList(prefixes=())) is Access.PROTECTED:
-            yield Problem(at, f"{sentences.PROTECTED_KEY} ({shown(key)})")
+        if access(cloud, key, IgnoreList(prefixes=())) is KeyAccess.PROTECTED:
+            yield Problem(at, f"{sentences.PROTECTED_KEY} ({quote_shortened(key)})")
         yield from (Problem(at, message) for message in cloud.complaints(key, value or ""))
 
 
-def shown(text: str) -> str:
+def quote_shortened(text: str) -> str:
     """Quote a key or a value, cut where it is long."""
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
 

@@ -15,12 +15,12 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.engine.tag_text import tag_map
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Scheme
-from freehold.providers.aws.cluster.desired import wanted
-from freehold.providers.aws.cluster.discover import FactsReader, discover
+from freehold.providers.aws.cluster.desired import build_desired
+from freehold.providers.aws.cluster.discover import AWSClusterFactsReader, discover
 from freehold.providers.aws.cluster.keys import BUCKET, CLASSIC_KIND, NETWORK_KIND, TARGET_GROUP_KIND, VPC
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.load_balancers import PRIMARY, QUICK
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
 from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.status import build_status
@@ -61,7 +61,7 @@ class AWSClusterAdapter:
     """
 
     def __init__(
-        self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES, gc_selector: Selector | None = None
+        self, reader: AWSClusterFactsReader, gates: FeatureGates = DEFAULT_GATES, gc_selector: Selector | None = None
     ) -> None:
         self._reader = reader
         self._gates = gates
@@ -72,16 +72,16 @@ class AWSClusterAdapter:
         return AWS_CLUSTER
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        """Parse the spec, ask AWS what it depends on, and decide (:func:`desired.wanted`)."""
+        """Parse the spec, ask AWS what it depends on, and decide (:func:`desired.build_desired`)."""
         spec = parse_or_refuse(AWSClusterSpec, raw)
         if isinstance(spec, RefusedSpec):
             return spec
         metadata = raw["metadata"]
-        names = DefaultNames(metadata.get("namespace", ""), name_of(raw, journal.entries))
+        names = AWSClusterNames(metadata.get("namespace", ""), name_of(raw, journal.entries))
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, names, spec, proceed.port, journal, deleting=deleting)
         account, _, _ = journal.account.partition("/")  # a region may follow
-        return wanted(names, raw, spec, known, account=account, storage=self._has_storage(journal))
+        return build_desired(names, raw, spec, known, account=account, storage=self._has_storage(journal))
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now, self._policy(raw, report.journal))
@@ -134,7 +134,7 @@ def _health_times(key: NodeKey, seen: Observed) -> dict[str, int]:
 
 def _balancer(owner: Owner, type_: BalancerType, seen: Observed) -> dict[str, Any]:
     """Return the fields of the first load balancer; empty for the one that an empty spec means."""
-    names = DefaultNames(owner.namespace, cluster_of(tag_map(seen.tags or ())) or owner.name)
+    names = AWSClusterNames(owner.namespace, cluster_of(tag_map(seen.tags or ())) or owner.name)
     usual = names.network_balancer if type_ is BalancerType.NETWORK else names.classic_balancer
     named = {} if seen.attributes["name"] == usual else {"name": seen.attributes["name"]}
     scheme = Scheme(seen.attributes["scheme"])

@@ -49,7 +49,7 @@ class Slot:
         return f"{'public' if self.public else 'private'}:{self.zone}:{self.block}:{self.number}"
 
     @staticmethod
-    def of(logical: str) -> Slot | None:
+    def parse_name(logical: str) -> Slot | None:
         """Read a slot from its name; None for the name of another subnet."""
         if not (hit := _LOGICAL.fullmatch(logical)):
             return None
@@ -96,7 +96,7 @@ def derive(layout: Layout, available: Iterable[str], recorded: Sequence[Slot]) -
         for public in (True, False)
         if (public, zone) not in kept
     ]
-    new = _placed(layout, len(zones), missing, list(kept.values())) if missing else ()
+    new = _place_subnets(layout, len(zones), missing, list(kept.values())) if missing else ()
     return new if isinstance(new, NoRoom) else tuple(sorted([*kept.values(), *new]))
 
 
@@ -119,7 +119,9 @@ def _one_each(recorded: Iterable[Slot]) -> dict[tuple[bool, str], Slot]:
     return found
 
 
-def _placed(layout: Layout, zones: int, missing: Sequence[_Missing], kept: Sequence[Slot]) -> tuple[Slot, ...] | NoRoom:
+def _place_subnets(
+    layout: Layout, zones: int, missing: Sequence[_Missing], kept: Sequence[Slot]
+) -> tuple[Slot, ...] | NoRoom:
     vpc = IPv4Network(layout.cidr)
     for halvings in range(SMALLEST - vpc.prefixlen + 1):
         blocks = _blocks(layout, vpc, zones, missing, [IPv4Network(slot.block) for slot in kept], halvings)

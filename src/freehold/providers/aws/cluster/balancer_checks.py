@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from freehold.api.endpoint import APIEndpoint
 from freehold.providers.aws.cluster.cluster_plan import BalancerType
-from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Recorded
 from freehold.providers.aws.cluster.keys import key_of
 from freehold.providers.aws.cluster.load_balancers import (
     PRIMARY,
@@ -17,7 +17,7 @@ from freehold.providers.aws.cluster.load_balancers import (
     times_of,
     type_of_address,
 )
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
@@ -30,7 +30,7 @@ _SECOND = "spec.secondaryControlPlaneLoadBalancer"
 _NO_IPV6 = "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4"
 
 
-def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check(names: AWSClusterNames, spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check the two load balancers, and the second beside the first."""
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
     second = spec.secondary_control_plane_load_balancer

@@ -50,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True, order=True)
-class Rule:
+class TrafficRule:
     """Traffic that a security group lets in: one protocol, one range of ports, one source.
 
     Ports are -1 where the protocol has none. In AWS two rules that differ in nothing but ``description`` are one.
@@ -73,7 +73,7 @@ class Group:
     role: Role
     name: str
     given: str = ""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[TrafficRule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Vpc:
 
 
 @dataclass(frozen=True)
-class Subnet:
+class PlannedSubnet:
     """A subnet. ``logical`` is its name for life; with ``given``, its id, the rest is what the cloud told.
 
     ``for_pods``: its tag keeps load balancers, NAT gateways and machines out. ``tags`` are the spec's for it alone.
@@ -121,14 +121,14 @@ class NatGateway:
         return f"{self.zone}@{self.subnet}"
 
     @staticmethod
-    def of(logical: str) -> NatGateway:
+    def parse_name(logical: str) -> NatGateway:
         """Read it from its name."""
         zone, _, subnet = logical.partition("@")
         return NatGateway(zone, subnet)
 
 
 @dataclass(frozen=True, order=True)
-class HealthCheck:
+class PlannedHealthCheck:
     """When a machine behind a load balancer counts as healthy. Times in seconds."""
 
     protocol: str
@@ -141,12 +141,12 @@ class HealthCheck:
 
 
 @dataclass(frozen=True, order=True)
-class Listener:
+class PlannedListener:
     """A port of a load balancer. ``ip_type`` is the address family of its target group, empty for a classic one."""
 
     port: int
     target_port: int
-    health: HealthCheck
+    health: PlannedHealthCheck
     ip_type: str = ""
 
 
@@ -165,7 +165,7 @@ class Scheme(StrEnum):
 
 
 @dataclass(frozen=True)
-class LoadBalancer:
+class PlannedLoadBalancer:
     """A load balancer.
 
     ``subnets`` are logical names or ids, one in each zone; empty in a given VPC where the spec names none: which of its
@@ -178,7 +178,7 @@ class LoadBalancer:
     type: BalancerType
     name: str
     scheme: Scheme
-    listeners: tuple[Listener, ...]
+    listeners: tuple[PlannedListener, ...]
     subnets: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     cross_zone: bool = False
@@ -188,7 +188,7 @@ class LoadBalancer:
 
 
 @dataclass(frozen=True)
-class Bastion:
+class PlannedBastion:
     """A machine with a public address. ``ami`` is empty where the newest image is looked up.
 
     ``subnet`` is a logical name, empty in a given VPC. ``key_name`` is empty for a machine without a key.
@@ -211,7 +211,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Identity:
+class CallerIdentity:
     """With which identity AWS is called."""
 
     kind: str
@@ -219,7 +219,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class FailureDomain:
+class PlannedFailureDomain:
     """A zone for machines. ``control_plane``: a load balancer in front of the control plane is there."""
 
     zone: str
@@ -237,16 +237,16 @@ class ClusterPlan:
 
     region: str
     partition: str
-    identity: Identity
+    identity: CallerIdentity
     vpc: Vpc
-    subnets: tuple[Subnet, ...]
+    subnets: tuple[PlannedSubnet, ...]
     nat_gateways: tuple[NatGateway, ...]
     groups: tuple[Group, ...]
-    load_balancers: tuple[LoadBalancer, ...]
-    bastion: Bastion | None = None
+    load_balancers: tuple[PlannedLoadBalancer, ...]
+    bastion: PlannedBastion | None = None
     bucket: Bucket | None = None
     tags: tuple[tuple[str, str], ...] = ()
-    failure_domains: tuple[FailureDomain, ...] = ()
+    failure_domains: tuple[PlannedFailureDomain, ...] = ()
     given_nat_addresses: tuple[str, ...] = ()
 
     @property

@@ -12,10 +12,10 @@ from typing import Any
 from freehold.engine.graph import Graph, Node
 from freehold.providers.aws.cluster import name_conflicts, node_sources, plan_checks
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.group_checks import named_groups
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key, balancer_nodes
 from freehold.providers.aws.cluster.nodes.groups import group_nodes
 from freehold.providers.aws.cluster.nodes.machines import bastion_nodes, bucket_nodes
@@ -52,7 +52,12 @@ class Decided:
 
 
 def decide(
-    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+    names: AWSClusterNames,
+    raw: Mapping[str, Any],
+    spec: AWSClusterSpec,
+    facts: AWSClusterFacts,
+    *,
+    storage: bool = False,
 ) -> Decided | RefusedSpec | UndecidedSpec:
     """Make the cluster plan of the object ``raw``, or say why there is none. ``spec`` is its spec.
 
@@ -77,11 +82,11 @@ def decide(
     return Decided(cluster_plan, notes, tuple(node_sources.unknown(raw["metadata"], spec, cluster_plan, facts)))
 
 
-def wanted(
-    names: DefaultNames,
+def build_desired(
+    names: AWSClusterNames,
     raw: Mapping[str, Any],
     spec: AWSClusterSpec,
-    facts: Facts,
+    facts: AWSClusterFacts,
     *,
     account: str = "",
     storage: bool = False,
@@ -126,9 +131,9 @@ def _lives_on_what_is_given(raw: Mapping[str, Any], graph: Graph) -> bool:
     return ready or all(node.given is not None for node in graph.nodes.values())
 
 
-def nodes(cluster_plan: ClusterPlan, names: DefaultNames, account: str, image: str) -> Iterator[Node]:
+def nodes(cluster_plan: ClusterPlan, names: AWSClusterNames, account: str, image: str) -> Iterator[Node]:
     """Yield the nodes of a cluster plan in the order of the status. ``image`` is for a bastion without its own."""
-    tags = NodeTags.of(names.cluster, cluster_plan)
+    tags = NodeTags.from_plan(names.cluster, cluster_plan)
     yield from network_nodes(cluster_plan, tags)
     yield from routing_nodes(cluster_plan, tags)
     yield from group_nodes(cluster_plan, tags)

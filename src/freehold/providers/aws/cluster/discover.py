@@ -10,10 +10,10 @@ from freehold.engine.dry_run_overlay import is_planned
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Journal
 from freehold.providers.aws.cluster import node_sources
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, Namesake, Recorded
 from freehold.providers.aws.cluster.group_checks import named_groups
 from freehold.providers.aws.cluster.keys import BASTION
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.recorded import recorded_in
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, to_no_answer
@@ -21,7 +21,7 @@ from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere,
 T = TypeVar("T")
 
 
-class FactsReader(Protocol):
+class AWSClusterFactsReader(Protocol):
     """A source of answers. A CloudError means that the cloud could not be asked."""
 
     @property
@@ -59,22 +59,22 @@ class FactsReader(Protocol):
 
 
 async def discover(
-    reader: FactsReader,
-    names: DefaultNames,
+    reader: AWSClusterFactsReader,
+    names: AWSClusterNames,
     spec: AWSClusterSpec,
     port: int,
     journal: Journal,
     *,
     deleting: bool = False,
-) -> Facts:
-    """Ask AWS what :func:`desired.wanted` must know: only what the spec leaves open.
+) -> AWSClusterFacts:
+    """Ask AWS what :func:`desired.build_desired` must know: only what the spec leaves open.
 
     A delete asks only what says where to look for strays: a permission for more may be gone by then.
     """
     recorded = recorded_in(journal.entries, journal.defaults)
     given = recorded.given_vpc_of(spec.network.vpc if spec.network else None)
     zones = await _answer(reader.zones())
-    known = Facts(
+    known = AWSClusterFacts(
         zones=None if deleting and isinstance(zones, NoAnswer) else zones,
         api_port=port,
         recorded=recorded,
@@ -94,7 +94,7 @@ async def discover(
 
 
 async def _family(
-    reader: FactsReader, spec: AWSClusterSpec, recorded: Recorded
+    reader: AWSClusterFactsReader, spec: AWSClusterSpec, recorded: Recorded
 ) -> Answer[bool] | NotThere | NoAnswer | None:
     """Ask for IPv6 while a cluster with it is young, and where a person adds it to one without."""
     wanted = spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None
@@ -117,7 +117,7 @@ async def _answer(question: Awaitable[Answer[T] | NotThere]) -> Answer[T] | NotT
 
 
 async def _nat_addresses(
-    reader: FactsReader, spec: AWSClusterSpec, vpc: str
+    reader: AWSClusterFactsReader, spec: AWSClusterSpec, vpc: str
 ) -> Answer[Mapping[str, tuple[str, ...]]] | NoAnswer | None:
     try:
         return await reader.nat_addresses(vpc) if vpc and node_sources.are_needed(spec) else None
@@ -125,14 +125,14 @@ async def _nat_addresses(
         return to_no_answer(error)
 
 
-async def _groups(reader: FactsReader, idents: Collection[str]) -> Answer[Mapping[str, str]] | NoAnswer:
+async def _groups(reader: AWSClusterFactsReader, idents: Collection[str]) -> Answer[Mapping[str, str]] | NoAnswer:
     try:
         return await reader.groups(idents)
     except CloudError as error:
         return to_no_answer(error)
 
 
-async def _namesakes(reader: FactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
+async def _namesakes(reader: AWSClusterFactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
     try:
         return await reader.namesakes(cluster, uuid)
     except CloudError as error:

@@ -82,7 +82,7 @@ class Namesake:
 
 
 @dataclass(frozen=True)
-class Facts:
+class AWSClusterFacts:
     """The answers; None where a question does not arise.
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;

@@ -1,4 +1,4 @@
-"""The questions of an AWSCluster's reconciler (aws_cluster.discover.FactsReader), answered by AWS."""
+"""The questions of an AWSCluster's reconciler (discover.AWSClusterFactsReader), answered by AWS."""
 
 from __future__ import annotations
 

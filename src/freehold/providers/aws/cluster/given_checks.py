@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, Recorded
 from freehold.providers.aws.cluster.network_checks import is_in_edge_zone
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
@@ -17,11 +17,11 @@ from freehold.providers.objects.spec_problems import SpecProblem
 Checks = Iterator[SpecProblem]
 
 
-def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check(spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check the given network against what the cloud says of it, and that the VPC is still the same."""
     network = spec.network or NetworkSpec()
     vpc = network.vpc.id if network.vpc else None
-    if moved := list(_moved(vpc or "", facts.recorded)):
+    if moved := list(_check_vpc_stays(vpc or "", facts.recorded)):
         yield from moved
         return
     if not vpc or vpc == facts.recorded.vpc:
@@ -40,7 +40,7 @@ def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
             yield from _family(network, vpc, facts.network.value)
 
 
-def _moved(vpc: str, recorded: Recorded) -> Checks:
+def _check_vpc_stays(vpc: str, recorded: Recorded) -> Checks:
     """Check that the VPC stays: security groups and load balancers are in one for life.
 
     The API server lets an id be written where there was none, because it may be that of the object's own VPC, and
@@ -96,7 +96,7 @@ def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNet
             yield SpecProblem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")
 
 
-def check_families(spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check_families(spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check that a VPC of the cluster's own has the address families that it was made with.
 
     Subnets could be given blocks of IPv6 later. A target group has one family for life, and the load balancer that

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from freehold.providers.aws.cluster.address_plan import Slot
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.subnets import normal_block
 from freehold.providers.aws.tags.capa_tags import is_for_pods
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
@@ -32,7 +32,7 @@ class _There:
     ipv6: bool
 
 
-def given_warnings(network: NetworkSpec, facts: Facts) -> SpecWarnings:
+def given_warnings(network: NetworkSpec, facts: AWSClusterFacts) -> SpecWarnings:
     """Compare the spec with a given VPC, its subnets, and own derived subnets that the spec lists by their ids."""
     vpc = network.vpc or VPCSpec()
     given = bool(facts.recorded.given_vpc_of(vpc))
@@ -40,7 +40,7 @@ def given_warnings(network: NetworkSpec, facts: Facts) -> SpecWarnings:
         for name, value in (("cidrBlock", vpc.cidr_block), ("secondaryCidrBlocks", vpc.secondary_cidr_blocks)):
             if value:
                 yield SpecWarning(f"spec.network.vpc.{name}", "not acted on; a VPC given by its id is never changed")
-    found = [_given(each.id, facts) if given else _own(each.id, vpc, facts) for each in network.subnets]
+    found = [_find_given_subnet(each.id, facts) if given else _own(each.id, vpc, facts) for each in network.subnets]
     if given and vpc.ipv6 is not None and found and not any(there is None or there.ipv6 for there in found):
         yield SpecWarning(
             "spec.network.vpc.ipv6",
@@ -54,15 +54,15 @@ def given_warnings(network: NetworkSpec, facts: Facts) -> SpecWarnings:
             yield from _tags(f"spec.network.subnets[{index}].tags", subnet, facts)
 
 
-def _given(ident: str, facts: Facts) -> _There | None:
+def _find_given_subnet(ident: str, facts: AWSClusterFacts) -> _There | None:
     subnets = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
     there = subnets.get(ident)
     return _There(there.id, there.zone, there.cidr, there.public, there.ipv6) if there else None
 
 
-def _own(ident: str, vpc: VPCSpec, facts: Facts) -> _There | None:
+def _own(ident: str, vpc: VPCSpec, facts: AWSClusterFacts) -> _There | None:
     """Return what a derived subnet is like. One in the spec's own words is as it says, or is reported as drift."""
-    slot = Slot.of(facts.recorded.subnet_of(ident))
+    slot = Slot.parse_name(facts.recorded.subnet_of(ident))
     return _There(ident, slot.zone, slot.block, slot.public, vpc.ipv6 is not None) if slot else None
 
 
@@ -83,7 +83,7 @@ def _differences(field: str, spec: SubnetSpec, there: _There) -> SpecWarnings:
         yield SpecWarning(f"{field}.ipv6CidrBlock", message, served=True)
 
 
-def _tags(field: str, spec: SubnetSpec, facts: Facts) -> SpecWarnings:
+def _tags(field: str, spec: SubnetSpec, facts: AWSClusterFacts) -> SpecWarnings:
     """Name tags that are not written. Upstream writes them on its own subnets, and reads those of others."""
     there = facts.network.value.subnets.get(spec.id) if isinstance(facts.network, Answer) else None
     if there is None:

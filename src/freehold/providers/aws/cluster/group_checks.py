@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
@@ -51,7 +51,7 @@ def named_groups(spec: AWSClusterSpec) -> Iterator[NamedGroup]:
             yield NamedGroup(f"{field}.additionalSecurityGroups[{index}]", ident, joined=True)
 
 
-def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check(spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check groups before anything is made. Later the VPC may not be on record, and the cloud is not asked."""
     if not isinstance(facts.groups, Answer) or not facts.nothing_made:
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from freehold.providers.aws.cluster.cluster_plan import Identity
-from freehold.providers.aws.types.identity import AllowedNamespaces, LabelRequirement, LabelSelector
+from freehold.providers.aws.cluster.cluster_plan import CallerIdentity
+from freehold.providers.aws.types.identity import AllowedNamespaces, LabelRequirement, NamespaceSelector
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class NotAllowed:
 
 
 def may_use(
-    identity: Identity, allowed: AllowedNamespaces | None, namespace: str, labels: Mapping[str, str]
+    identity: CallerIdentity, allowed: AllowedNamespaces | None, namespace: str, labels: Mapping[str, str]
 ) -> Allowed | NotAllowed:
     """Decide whether an identity may be used from a namespace with these labels.
 
@@ -45,7 +45,7 @@ def _names(allowed: AllowedNamespaces, namespace: str) -> bool:
     return namespace in (allowed.names or ())
 
 
-def _selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+def _selects(selector: NamespaceSelector | None, labels: Mapping[str, str]) -> bool:
     if selector is None or not (selector.match_labels or selector.match_expressions):
         return False
     equal = all(labels.get(key) == value for key, value in selector.match_labels.items())

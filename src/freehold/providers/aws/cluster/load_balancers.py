@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from freehold.providers.aws.cluster.cluster_plan import (
     BalancerType,
-    FailureDomain,
-    HealthCheck,
-    Listener,
-    LoadBalancer,
+    PlannedFailureDomain,
+    PlannedHealthCheck,
+    PlannedListener,
+    PlannedLoadBalancer,
+    PlannedSubnet,
     Scheme,
-    Subnet,
 )
 from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import key_of
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AdditionalListener, AWSLoadBalancerSpec
@@ -66,27 +66,27 @@ class Front:
     ``beside``: the zones of a given VPC's subnets, by id, which the spec may name for a load balancer alone.
     """
 
-    names: DefaultNames
+    names: AWSClusterNames
     port: int
-    subnets: Sequence[Subnet]
+    subnets: Sequence[PlannedSubnet]
     homes: Mapping[str, str]
     ipv6: bool
     recorded: Recorded = field(default_factory=Recorded)
     beside: Mapping[str, str] = field(default_factory=dict)
 
-    def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
+    def load_balancers(self, spec: AWSClusterSpec) -> tuple[PlannedLoadBalancer, ...]:
         """Return the load balancer that is the endpoint, and the second one; none that is disabled."""
         first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
         wanted = ((PRIMARY, first), (SECONDARY, spec.secondary_control_plane_load_balancer))
         return tuple(self._one(key, each) for key, each in wanted if each and each.load_balancer_type != "disabled")
 
-    def _one(self, key: str, spec: AWSLoadBalancerSpec) -> LoadBalancer:
+    def _one(self, key: str, spec: AWSLoadBalancerSpec) -> PlannedLoadBalancer:
         network = spec.load_balancer_type == BalancerType.NETWORK.value
         scheme = Scheme(spec.scheme)
         by_name = {each.name: each.logical for each in self.subnets if each.name}
         said = {by_name.get(each) or self.recorded.subnet_of(each) or each for each in spec.subnets}
-        homes = tuple(sorted(said)) or self._placed(key, spec)
-        return LoadBalancer(
+        homes = tuple(sorted(said)) or self._choose_subnets(key, spec)
+        return PlannedLoadBalancer(
             key,
             BalancerType(spec.load_balancer_type),
             name_of(spec, self.names),
@@ -104,14 +104,14 @@ class Front:
         zone_of = {**self.beside, **{each.logical: each.zone for each in self.subnets if each.zone}}
         return tuple(sorted({zone_of[each] for each in homes})) if set(homes) <= zone_of.keys() else ()
 
-    def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[Listener, ...]:
+    def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[PlannedListener, ...]:
         ip_type = spec.target_group_ip_type or ("ipv6" if self.ipv6 else "ipv4") if network else ""
         usual = times_of(self.recorded)
         check = health_check(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, usual, "/readyz")
         more = [_listener(each, ip_type, usual) for each in spec.additional_listeners] if network else []
-        return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
+        return tuple(sorted([PlannedListener(self.port, API_SERVER, check, ip_type), *more]))
 
-    def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
+    def _choose_subnets(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
         """Choose one subnet in each zone, the first listed: private ones, or public ones for public addresses.
 
         A network without private subnets has its load balancers in the public ones; those for pods do not
@@ -130,7 +130,7 @@ class Front:
         return tuple(sorted(found.values()))
 
 
-def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:
+def name_of(spec: AWSLoadBalancerSpec, names: AWSClusterNames) -> str:
     """Return the name in the spec, or upstream's."""
     network = spec.load_balancer_type == BalancerType.NETWORK.value
     return spec.name or (names.network_balancer if network else names.classic_balancer)
@@ -141,7 +141,7 @@ def type_of_address(host: str) -> BalancerType | None:
     return next((kind for kind, form in _ADDRESSES.items() if form.fullmatch(host)), None)
 
 
-def is_address_of(host: str, balancer: LoadBalancer) -> bool:
+def is_address_of(host: str, balancer: PlannedLoadBalancer) -> bool:
     """Return whether AWS gave this address to this load balancer, or to an earlier one of its name and type."""
     named = host.partition(".")[0].removeprefix("internal-").rpartition("-")[0]
     return type_of_address(host) is balancer.type and named.lower() == balancer.name.lower()
@@ -162,21 +162,21 @@ def times_of(recorded: Recorded) -> HealthTimes:
     return QUICK if recorded.quick_checks else SLOW
 
 
-def _listener(spec: AdditionalListener, ip_type: str, usual: HealthTimes) -> Listener:
+def _listener(spec: AdditionalListener, ip_type: str, usual: HealthTimes) -> PlannedListener:
     check, protocol = spec.health_check, protocol_of(spec)
     port = int(check.port) if check and check.port and check.port != TRAFFIC_PORT else spec.port
     path = (check and check.path) or "/"
-    return Listener(
+    return PlannedListener(
         spec.port, spec.port, health_check(protocol, port, check, usual, path), spec.target_group_ip_type or ip_type
     )
 
 
 def health_check(
     protocol: str, port: int, spec: HealthCheckSpec | None, usual: HealthTimes, path: str = ""
-) -> HealthCheck:
+) -> PlannedHealthCheck:
     """Make a health check. What the spec leaves out is as ``usual``."""
     spec = spec or HealthCheckSpec()
-    return HealthCheck(
+    return PlannedHealthCheck(
         protocol,
         port,
         path if asks_for_path(protocol) else "",
@@ -187,7 +187,9 @@ def health_check(
     )
 
 
-def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]) -> tuple[FailureDomain, ...]:
+def failure_domains(
+    subnets: Sequence[PlannedSubnet], balancers: Sequence[PlannedLoadBalancer]
+) -> tuple[PlannedFailureDomain, ...]:
     """Return the zones of private subnets (of all, if none is), each with whether the first load balancer is there.
 
     Machines are put into no subnet for pods, as upstream's.
@@ -197,4 +199,4 @@ def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]
     # Without a load balancer, or where it is in subnets that only the cloud knows, every zone will do.
     served = set(balancers[0].zones) if balancers else set[str]()
     zones = sorted(private or {each.zone for each in known})
-    return tuple(FailureDomain(zone, not served or zone in served) for zone in zones)
+    return tuple(PlannedFailureDomain(zone, not served or zone in served) for zone in zones)

@@ -15,7 +15,7 @@ from freehold.engine.reasons import Reason
 from freehold.engine.value_texts import texts_in
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
-from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, Namesake
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key
 from freehold.providers.objects.adapter import RefusedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
@@ -41,7 +41,12 @@ _OF_A_NETWORK = frozenset(
 
 
 def refuse_taken_name(
-    cluster: str, owner: str, plan: ClusterPlan, spec: Mapping[str, Any], facts: Facts, notes: tuple[SpecWarning, ...]
+    cluster: str,
+    owner: str,
+    plan: ClusterPlan,
+    spec: Mapping[str, Any],
+    facts: AWSClusterFacts,
+    notes: tuple[SpecWarning, ...],
 ) -> RefusedSpec | NoAnswer | None:
     """Refuse a name that another cluster has; None where it is free, or ours, or the question does not arise.
 
@@ -72,7 +77,7 @@ def refuse_taken_name(
         )
         named = sorted(_short(each.arn) + (f" (of {each.owner})" if each.owner and not sole else "") for each in found)
     whole = SpecProblem(_FIELD, head + ", ".join(named))
-    return RefusedSpec((whole,), notes, Reason.NAME_TAKEN.value, _counted(head, named))
+    return RefusedSpec((whole,), notes, Reason.NAME_TAKEN.value, _count_by_type(head, named))
 
 
 def _is_users(each: Namesake, given: Collection[str], network: GivenNetwork | None) -> bool:
@@ -99,7 +104,7 @@ def _retag(cluster: str, found: Sequence[Namesake]) -> str:
     )
 
 
-def _counted(head: str, named: Sequence[str]) -> str:
+def _count_by_type(head: str, named: Sequence[str]) -> str:
     """Count the resources by type: conditions and messages repeat it. Empty where there are only a few."""
     if len(named) <= _NAMED:
         return ""

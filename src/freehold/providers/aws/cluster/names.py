@@ -17,7 +17,7 @@ NAME_LIMIT = _CLUSTER_TAG_ROOM
 
 
 @dataclass(frozen=True)
-class DefaultNames:
+class AWSClusterNames:
     """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone."""
 
     namespace: str
@@ -47,14 +47,14 @@ class DefaultNames:
         (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html).
         """
         base = f"{self.namespace}-{self.cluster}"
-        return _hashed(base) if base.startswith("internal-") else _balancer(base)
+        return _hash_name(base) if base.startswith("internal-") else _balancer(base)
 
 
 def _balancer(base: str) -> str:
     name = f"{base.replace('.', '-')}-apiserver"
-    return name if len(name) <= _BALANCER_LIMIT else _hashed(base)
+    return name if len(name) <= _BALANCER_LIMIT else _hash_name(base)
 
 
-def _hashed(base: str) -> str:
+def _hash_name(base: str) -> str:
     digest = hashlib.blake2b(base.encode(), digest_size=_BALANCER_LIMIT - len("-k8s")).digest()
     return "".join(_BASE_36[byte % 36] for byte in digest) + "-k8s"

@@ -9,8 +9,8 @@ from ipaddress import IPv4Network
 from freehold.api.parse import broken_rules
 from freehold.providers.aws.cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
 from freehold.providers.aws.cluster.cluster_plan import Role
-from freehold.providers.aws.cluster.facts import Facts
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.subnets import is_aws_id, is_default, own_subnets, recorded_name, slots_of
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
@@ -31,7 +31,7 @@ _SECONDARY_LIMIT = 4
 """A VPC has at most five ranges (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
 
 
-def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check(names: AWSClusterNames, spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check the VPC, its subnets and overridden groups."""
     network = spec.network or NetworkSpec()
     vpc = network.vpc or VPCSpec()
@@ -39,7 +39,11 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     if any(broken_rules(vpc, _VPC)):
         return  # of ranges that cannot be read nothing more can be said
     yield from _overrides(network, given=given)
-    yield from _given(network.subnets) if given else _created(names, network, vpc, facts, closed=_is_closed(spec))
+    yield from (
+        _check_given_subnets(network.subnets)
+        if given
+        else _check_created_network(names, network, vpc, facts, closed=_is_closed(spec))
+    )
 
 
 def _is_closed(spec: AWSClusterSpec) -> bool:
@@ -65,12 +69,12 @@ def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
             )
 
 
-def _given(subnets: Sequence[SubnetSpec]) -> Checks:
+def _check_given_subnets(subnets: Sequence[SubnetSpec]) -> Checks:
     if not subnets:
         yield SpecProblem(
             _SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id"
         )
-    yield from _repeated([each.id for each in subnets])
+    yield from _find_repeated_ids([each.id for each in subnets])
     for index, each in enumerate(subnets):
         yield from _zone_type(f"{_SUBNETS}[{index}]", each)
         if not is_aws_id(each.id):
@@ -92,14 +96,16 @@ def _zone_type(field: str, subnet: SubnetSpec) -> Checks:
         )
 
 
-def _repeated(idents: Sequence[str]) -> Checks:
+def _find_repeated_ids(idents: Sequence[str]) -> Checks:
     for index, each in enumerate(idents):
         first = idents.index(each)
         if first < index:
             yield SpecProblem(f"{_SUBNETS}[{index}].id", f"{each!r} is {_SUBNETS}[{first}].id too; rename one")
 
 
-def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts, *, closed: bool) -> Checks:
+def _check_created_network(
+    names: AWSClusterNames, network: NetworkSpec, vpc: VPCSpec, facts: AWSClusterFacts, *, closed: bool
+) -> Checks:
     ranges: Ranges = []
     problems = list(_vpc_ranges(vpc, ranges))
     yield from problems
@@ -107,9 +113,9 @@ def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Fac
         return
     zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
     if network.subnets:
-        yield from _Listed(names, network.subnets, vpc, facts, zones, tuple(ranges), closed).problems()
+        yield from _ListedSubnetChecks(names, network.subnets, vpc, facts, zones, tuple(ranges), closed).problems()
     elif zones:
-        yield from _derived(names, network, facts, zones, ranges[0][1])
+        yield from _check_derived_subnets(names, network, facts, zones, ranges[0][1])
 
 
 def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
@@ -121,10 +127,10 @@ def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
         yield SpecProblem(
             f"{_VPC}.secondaryCidrBlocks", f"there are {count}; a VPC has at most {_SECONDARY_LIMIT} more ranges"
         )
-    yield from _mixed(ranges)
+    yield from _find_mixed_ranges(ranges)
 
 
-def _mixed(ranges: Ranges) -> Checks:
+def _find_mixed_ranges(ranges: Ranges) -> Checks:
     """Check that ranges are out of one private range: AWS lets a VPC have any others beside it.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html#add-cidr-block-restrictions. What else
@@ -153,8 +159,8 @@ def _range(field: str, text: str, taken: Ranges) -> Checks:
     taken.append((field, network))
 
 
-def _derived(
-    names: DefaultNames, network: NetworkSpec, facts: Facts, zones: tuple[str, ...], vpc: IPv4Network
+def _check_derived_subnets(
+    names: AWSClusterNames, network: NetworkSpec, facts: AWSClusterFacts, zones: tuple[str, ...], vpc: IPv4Network
 ) -> Checks:
     field = f"{_VPC}.cidrBlock"
     outside = [slot.block for slot in slots_of(facts.recorded) if not IPv4Network(slot.block).subnet_of(vpc)]
@@ -170,13 +176,13 @@ def _derived(
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _ListedSubnetChecks:
     """Subnets to create, one by one. ``ranges`` are the VPC's, all legal. ``closed``: nothing needs a public one."""
 
-    names: DefaultNames
+    names: AWSClusterNames
     subnets: Sequence[SubnetSpec]
     vpc: VPCSpec
-    facts: Facts
+    facts: AWSClusterFacts
     zones: tuple[str, ...]
     ranges: tuple[tuple[str, IPv4Network], ...]
     closed: bool = False
@@ -184,7 +190,7 @@ class _Listed:
     def problems(self) -> Checks:
         own = {ident for ident in self.facts.recorded.subnets.values() if ident}
         taken: Ranges = []
-        yield from _repeated([each.id for each in self.subnets])
+        yield from _find_repeated_ids([each.id for each in self.subnets])
         yield from self._one_subnet_twice()
         for index, each in enumerate(self.subnets):
             field = f"{_SUBNETS}[{index}]"
@@ -293,5 +299,5 @@ class _Listed:
 
         Of a derived subnet that the spec gives by the id that it has, the spec need not say either.
         """
-        slot = Slot.of(self.facts.recorded.subnet_of(subnet.id))
+        slot = Slot.parse_name(self.facts.recorded.subnet_of(subnet.id))
         return (slot.public, slot.zone) if slot else (bool(subnet.is_public), subnet.availability_zone or "")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from freehold.providers.aws.api_names import NODES_LET_IN_ANNOTATION
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Role, Rule, Scheme, Subnet
-from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, PlannedSubnet, Role, Scheme, TrafficRule
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenSubnet
 from freehold.providers.aws.cluster.rules import ANY_IPV4, ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
@@ -36,7 +36,7 @@ def _is_public(balancer: AWSLoadBalancerSpec) -> bool:
     return balancer.load_balancer_type != "disabled" and balancer.scheme == Scheme.INTERNET_FACING.value
 
 
-def addresses(subnets: Sequence[Subnet], facts: Facts) -> tuple[str, ...]:
+def addresses(subnets: Sequence[PlannedSubnet], facts: AWSClusterFacts) -> tuple[str, ...]:
     """Return the public addresses of the NAT gateways of given subnets, as far as AWS has told them; sorted."""
     known = facts.nat_addresses.value if isinstance(facts.nat_addresses, Answer) else {}
     there = _there(facts)
@@ -45,7 +45,7 @@ def addresses(subnets: Sequence[Subnet], facts: Facts) -> tuple[str, ...]:
 
 
 def unknown(
-    metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts
+    metadata: Mapping[str, Any], spec: AWSClusterSpec, plan: ClusterPlan, facts: AWSClusterFacts
 ) -> Iterator[SpecProblem]:
     """Yield what keeps a cluster from being ready: nodes that may not reach the endpoint, as far as can be told.
 
@@ -67,11 +67,11 @@ def unknown(
         yield SpecProblem(_FIELD, _sentence(metadata, [there[ident] for ident in sorted(lost)]))
 
 
-def _lets_in(rule: Rule, port: int) -> bool:
+def _lets_in(rule: TrafficRule, port: int) -> bool:
     return rule.protocol == "-1" or (rule.protocol == "tcp" and rule.from_port <= port <= rule.to_port)
 
 
-def _there(facts: Facts) -> Mapping[str, GivenSubnet]:
+def _there(facts: AWSClusterFacts) -> Mapping[str, GivenSubnet]:
     return facts.network.value.subnets if isinstance(facts.network, Answer) else {}
 
 

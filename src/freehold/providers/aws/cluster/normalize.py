@@ -12,21 +12,21 @@ from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.address_plan import NoRoom
 from freehold.providers.aws.cluster.cluster_plan import (
-    Bastion,
     Bucket,
+    CallerIdentity,
     ClusterPlan,
     Group,
-    Identity,
     NatGateway,
+    PlannedBastion,
+    PlannedSubnet,
     Role,
     Source,
     SourceKind,
-    Subnet,
     Vpc,
 )
-from freehold.providers.aws.cluster.facts import Facts, Recorded
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, Recorded
 from freehold.providers.aws.cluster.load_balancers import Front, failure_domains
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.rules import Firewall
 from freehold.providers.aws.cluster.subnets import given_subnets, homes, nat_gateways, normal_block, own_subnets
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec, S3Bucket
@@ -46,7 +46,7 @@ _PARTITIONS = (
 """By prefix of the region (https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html)."""
 DEFAULT_KEY = "default"
 """Upstream's name of the SSH key where the spec has none."""
-_NO_IDENTITY = Identity(aws_names.AWS_CONTROLLER_IDENTITY_KIND, aws_names.AWS_CONTROLLER_IDENTITY_NAME)
+_NO_IDENTITY = CallerIdentity(aws_names.AWS_CONTROLLER_IDENTITY_KIND, aws_names.AWS_CONTROLLER_IDENTITY_NAME)
 
 
 def partition_of(region: str) -> str:
@@ -54,7 +54,9 @@ def partition_of(region: str) -> str:
     return next((partition for prefix, partition in _PARTITIONS if region.startswith(prefix)), "aws")
 
 
-def normalize_spec(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, storage: bool = False) -> ClusterPlan:
+def normalize_spec(
+    names: AWSClusterNames, spec: AWSClusterSpec, facts: AWSClusterFacts, *, storage: bool = False
+) -> ClusterPlan:
     """Make the cluster plan of a spec in which :mod:`spec_checks` found nothing, with facts that are all in.
 
     ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition). Raises ValueError for a spec
@@ -75,7 +77,7 @@ def normalize_spec(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, s
     return ClusterPlan(
         region=spec.region or "",
         partition=spec.partition or partition_of(spec.region or ""),
-        identity=Identity(identity.kind, identity.name) if identity else _NO_IDENTITY,
+        identity=CallerIdentity(identity.kind, identity.name) if identity else _NO_IDENTITY,
         vpc=vpc,
         subnets=subnets,
         nat_gateways=gateways,
@@ -94,7 +96,7 @@ def _nat_sources(own: Sequence[NatGateway], given: Sequence[str]) -> tuple[Sourc
     return (Source(SourceKind.NAT_GATEWAYS),) if own else tuple(Source(SourceKind.IPV4, f"{each}/32") for each in given)
 
 
-def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) -> Vpc:
+def wanted_vpc(spec: VPCSpec | None, names: AWSClusterNames, recorded: Recorded) -> Vpc:
     """Return the VPC that the spec means; the id of the object's own one means that."""
     spec = spec or VPCSpec()
     if given := recorded.given_vpc_of(spec):
@@ -104,7 +106,9 @@ def wanted_vpc(spec: VPCSpec | None, names: DefaultNames, recorded: Recorded) ->
     return Vpc("", names.vpc, cidr, tuple(sorted(secondary)), ipv6=spec.ipv6 is not None)
 
 
-def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: Facts) -> tuple[Subnet, ...] | NoRoom:
+def wanted_subnets(
+    network: NetworkSpec, vpc: Vpc, names: AWSClusterNames, facts: AWSClusterFacts
+) -> tuple[PlannedSubnet, ...] | NoRoom:
     """Return the subnets as the spec lists them; NoRoom where the range is too small for derived ones."""
     if vpc.given:
         there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
@@ -113,7 +117,7 @@ def wanted_subnets(network: NetworkSpec, vpc: Vpc, names: DefaultNames, facts: F
     return own_subnets(network, names, zones, facts.recorded)
 
 
-def _zones_beside(facts: Facts) -> dict[str, str]:
+def _zones_beside(facts: AWSClusterFacts) -> dict[str, str]:
     """Return the zones of all subnets of a given VPC, by id, as far as they are known."""
     there = facts.network.value.subnets if isinstance(facts.network, Answer) else {}
     return {ident: each.zone for ident, each in there.items()}
@@ -125,7 +129,7 @@ def wanted_roles(spec: AWSClusterSpec) -> tuple[Role, ...]:
     return (Role.BASTION, *common) if spec.bastion and spec.bastion.enabled else common
 
 
-def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tuple[Group, ...]:
+def _groups(spec: AWSClusterSpec, names: AWSClusterNames, firewall: Firewall) -> tuple[Group, ...]:
     overrides = spec.network.security_group_overrides if spec.network else {}
     found = []
     for role in wanted_roles(spec):
@@ -135,12 +139,12 @@ def _groups(spec: AWSClusterSpec, names: DefaultNames, firewall: Firewall) -> tu
     return tuple(found)
 
 
-def _held_home(subnets: Sequence[Subnet], recorded: Recorded) -> str:
+def _held_home(subnets: Sequence[PlannedSubnet], recorded: Recorded) -> str:
     """Return the public subnet that the bastion is in; empty where there is none, or the spec took it away."""
     return next((each.logical for each in subnets if each.public and each.logical == recorded.bastion), "")
 
 
-def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> Bastion | None:
+def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> PlannedBastion | None:
     """Make the bastion with upstream's defaults, in the first public subnet.
 
     One that is there stays where it is (``held``). ``public``: by zone.
@@ -150,7 +154,7 @@ def _bastion(spec: AWSClusterSpec, public: Mapping[str, str], held: str) -> Bast
     usual = "t2.micro" if spec.region == "us-east-1" else "t3.micro"
     first = public[min(public)] if public else ""
     key = DEFAULT_KEY if spec.ssh_key_name is None else spec.ssh_key_name
-    return Bastion(spec.bastion.instance_type or usual, spec.bastion.ami or "", key, held or first)
+    return PlannedBastion(spec.bastion.instance_type or usual, spec.bastion.ami or "", key, held or first)
 
 
 def _bucket(spec: S3Bucket) -> Bucket:

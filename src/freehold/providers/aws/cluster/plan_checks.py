@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet
-from freehold.providers.aws.cluster.facts import Facts, GivenSubnet
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, PlannedSubnet
+from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenSubnet
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.load_balancers import SECONDARY as SECOND
 from freehold.providers.aws.cluster.rules import ingress_rules
@@ -20,18 +20,18 @@ from freehold.providers.objects.spec_problems import SpecProblem
 Checks = Iterator[SpecProblem]
 
 
-def check(spec: AWSClusterSpec, plan: ClusterPlan, facts: Facts) -> Checks:
+def check(spec: AWSClusterSpec, plan: ClusterPlan, facts: AWSClusterFacts) -> Checks:
     """Check the cluster plan of a ``spec`` in which :mod:`spec_checks` found nothing."""
     yield from _nat_gateways(spec, plan)
     balancers = (
         ("spec.controlPlaneLoadBalancer", PRIMARY, spec.control_plane_load_balancer),
         ("spec.secondaryControlPlaneLoadBalancer", SECOND, spec.secondary_control_plane_load_balancer),
     )
-    places = _Places(plan, facts)
+    places = _BalancerSubnets(plan, facts)
     wanted = {each.key: each for each in plan.load_balancers}
     for field, key, each in balancers:
         if each and key in wanted:
-            yield from places.named(f"{field}.subnets", each.subnets)
+            yield from places.check_named(f"{field}.subnets", each.subnets)
     yield from _ipv6(plan, places)
     yield from _pods(plan)
 
@@ -53,13 +53,13 @@ def _nat_gateways(spec: AWSClusterSpec, plan: ClusterPlan) -> Checks:
 
 
 @dataclass(frozen=True)
-class _Places:
+class _BalancerSubnets:
     """The subnets that load balancers are in."""
 
     plan: ClusterPlan
-    facts: Facts
+    facts: AWSClusterFacts
 
-    def named(self, field: str, idents: Sequence[str]) -> Checks:
+    def check_named(self, field: str, idents: Sequence[str]) -> Checks:
         """Check the subnets that the spec names: of this VPC, in availability zones, one in each.
 
         https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html
@@ -67,8 +67,8 @@ class _Places:
         taken: dict[str, tuple[str, str]] = {}
         for index, ident in enumerate(idents):
             where = f"{field}[{index}]"
-            own, given = self._own(ident), self._given(ident)
-            if problem := self._outside(ident, own, given):
+            own, given = self._own(ident), self._find_given(ident)
+            if problem := self._explain_unusable(ident, own, given):
                 yield SpecProblem(where, problem)
                 continue
             zone = own.zone if own and own.zone else given.zone if given else ""
@@ -81,7 +81,7 @@ class _Places:
                     "one of the two",
                 )
 
-    def _outside(self, ident: str, own: Subnet | None, given: GivenSubnet | None) -> str:
+    def _explain_unusable(self, ident: str, own: PlannedSubnet | None, given: GivenSubnet | None) -> str:
         """Say why it cannot be used; empty where it can, as far as is known."""
         vpc = self.plan.vpc.given
         if given and given.zone_type != AVAILABILITY_ZONE:
@@ -92,24 +92,24 @@ class _Places:
             return f"{ident} exists in some VPC, and this one is created; give one of spec.network.subnets"
         return ""
 
-    def _own(self, ident: str) -> Subnet | None:
+    def _own(self, ident: str) -> PlannedSubnet | None:
         """Find the subnet of the spec's network that is meant, by its name or its id."""
         logical = self.facts.recorded.subnet_of(ident) or ident
         return next((each for each in self.plan.subnets if ident == each.name or each.logical == logical), None)
 
-    def _given(self, ident: str) -> GivenSubnet | None:
+    def _find_given(self, ident: str) -> GivenSubnet | None:
         return self.facts.network.value.subnets.get(ident) if isinstance(self.facts.network, Answer) else None
 
     def lacks_ipv6(self, ident: str) -> bool:
         """Return whether it is known that a subnet has no IPv6 range, and gets none."""
         if self.plan.vpc.given:
-            given = self._given(ident)
+            given = self._find_given(ident)
             return given is not None and not given.ipv6
         own = self._own(ident)
         return own is not None and not own.ipv6 and own.ipv6_number is None
 
 
-def _ipv6(plan: ClusterPlan, places: _Places) -> Checks:
+def _ipv6(plan: ClusterPlan, places: _BalancerSubnets) -> Checks:
     """Check that the subnets of a network load balancer with IPv6 addresses have IPv6: AWS refuses others.
 
     https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import key_and_value
 from freehold.providers.aws.cluster.facts import Recorded
@@ -29,7 +29,7 @@ def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CH
 
     ``defaults`` is the journal's generation of them.
     """
-    own = {key: entry for key, entry in record.items() if entry.phase.ours}
+    own = {key: entry for key, entry in record.items() if entry.state.ours}
     return Recorded(
         vpc=own[VPC].id if VPC in own else "",
         subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},
@@ -40,8 +40,8 @@ def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CH
         },
         cluster=_cluster_of(own.values()),
         ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
-        anything=any(entry.phase.counts for entry in record.values()),
-        given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
+        anything=any(entry.state.counts for entry in record.values()),
+        given_vpc=record[VPC].id if own and VPC in record and record[VPC].state is RecordState.GIVEN else "",
         quick_checks=defaults >= QUICK_HEALTH_CHECKS,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role, Rule, Scheme, Source, SourceKind, Vpc
+from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role, Scheme, Source, SourceKind, TrafficRule, Vpc
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.load_balancer import AWSLoadBalancerSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec
@@ -50,7 +50,7 @@ class Firewall:
         second = self.spec.secondary_control_plane_load_balancer
         return (self.spec.control_plane_load_balancer or AWSLoadBalancerSpec(), *((second,) if second else ()))
 
-    def rules(self, role: Role) -> tuple[Rule, ...]:
+    def rules(self, role: Role) -> tuple[TrafficRule, ...]:
         """Return what the group of this role lets in, in normal form."""
         found = {
             Role.BASTION: self._bastion,
@@ -72,24 +72,24 @@ class Firewall:
         four = known or (Source(SourceKind.VPC),)
         return (*four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else four
 
-    def _bastion(self) -> Iterator[Rule]:
+    def _bastion(self) -> Iterator[TrafficRule]:
         bastion = self.spec.bastion
         if bastion and not bastion.disable_ingress_rules:
             sources = [_range(text) for text in bastion.allowed_cidr_blocks] or self._any
             yield from _each("SSH", "tcp", 22, 22, sources)
 
-    def _ssh(self) -> Iterator[Rule]:
+    def _ssh(self) -> Iterator[TrafficRule]:
         if self.spec.bastion and self.spec.bastion.enabled:
             yield from _each("SSH", "tcp", 22, 22, [_group(Role.BASTION)])
 
-    def _cni(self) -> Iterator[Rule]:
+    def _cni(self) -> Iterator[TrafficRule]:
         cni = self._network.cni
         calico = (*_CALICO, *((_CALICO_IPV6,) if self.vpc.ipv6 else ()))
         for rule in cni.cni_ingress_rules if cni else calico:
             sources = [_group(Role.CONTROL_PLANE), _group(Role.NODE)]
             yield from _each(rule.description, rule.protocol, rule.from_port, rule.to_port, sources)
 
-    def _control_plane(self) -> Iterator[Rule]:
+    def _control_plane(self) -> Iterator[TrafficRule]:
         yield from self._cni()
         clients = [_group(role) for role in (Role.API_SERVER_LB, Role.CONTROL_PLANE, Role.NODE)]
         yield from _each("Kubernetes API", "tcp", API_SERVER, API_SERVER, clients)
@@ -98,7 +98,7 @@ class Firewall:
         yield from self._ssh()
         yield from self._of_spec(Role.CONTROL_PLANE)
 
-    def _nodes(self) -> Iterator[Rule]:
+    def _nodes(self) -> Iterator[TrafficRule]:
         yield from self._cni()
         blocks = [_range(text) for text in self._network.node_port_ingress_rule_cidr_blocks]
         yield from _each("Node Port Services", "tcp", 30000, 32767, blocks or [ANY_IPV4])
@@ -108,7 +108,7 @@ class Firewall:
         yield from self._ssh()
         yield from self._of_spec(Role.NODE)
 
-    def _api_server(self) -> Iterator[Rule]:
+    def _api_server(self) -> Iterator[TrafficRule]:
         """Let in all traffic, or what the spec lists and the nodes.
 
         Where there are no NAT gateways upstream lets everything in although the spec lists what may; here it
@@ -119,7 +119,7 @@ class Firewall:
         for port in self._api_ports:
             yield from _each("Kubernetes API", "tcp", port, port, self._clients() if custom else self._any)
 
-    def _of_spec(self, role: Role) -> Iterator[Rule]:
+    def _of_spec(self, role: Role) -> Iterator[TrafficRule]:
         for field, of, rule in ingress_rules(self.spec):
             if of is role:
                 sources = self.nat if rule.nat_gateways_ips_source else _sources(rule, field)
@@ -143,7 +143,7 @@ class Firewall:
             else:
                 yield from self.nat
 
-    def _services(self) -> Iterator[Rule]:
+    def _services(self) -> Iterator[TrafficRule]:
         """Let in what network load balancers send to machines, and their health checks."""
         for each in self._balancers:
             if each.load_balancer_type == BalancerType.NETWORK.value:
@@ -180,19 +180,19 @@ def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule
             yield f"{field}[{index}]", role, each
 
 
-def normal_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def normal_rules(rules: Iterable[TrafficRule]) -> tuple[TrafficRule, ...]:
     """Sort rules, and keep each once: of two that differ in the description alone, AWS takes one."""
-    found: dict[tuple[str, int, int, Source], Rule] = {}
+    found: dict[tuple[str, int, int, Source], TrafficRule] = {}
     for rule in sorted(rules):
         found.setdefault((rule.protocol, rule.from_port, rule.to_port, rule.source), rule)
     return tuple(sorted(found.values()))
 
 
-def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Source]) -> Iterator[Rule]:
+def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Source]) -> Iterator[TrafficRule]:
     name = _BY_NUMBER.get(protocol, protocol)
     ports = (first, last) if name in WITH_PORTS else (-1, -1)
     for source in sources:
-        yield Rule(name, *ports, source, text)
+        yield TrafficRule(name, *ports, source, text)
 
 
 def _sources(rule: IngressRule, field: str) -> list[Source]:

@@ -15,9 +15,9 @@ from typing import Any
 from freehold.api.parse import broken_rules
 from freehold.providers.aws.cluster import balancer_checks, given_checks, group_checks, network_checks, tag_checks
 from freehold.providers.aws.cluster.cluster_plan import Role
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
-from freehold.providers.aws.cluster.names import NAME_LIMIT, DefaultNames
+from freehold.providers.aws.cluster.names import NAME_LIMIT, AWSClusterNames
 from freehold.providers.aws.cluster.normalize import partition_of
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
@@ -35,7 +35,12 @@ _SSH_KEY = re.compile(r"[!-~]+([ -~]*[!-~]+)*")
 
 
 def check(
-    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+    names: AWSClusterNames,
+    raw: Mapping[str, Any],
+    spec: AWSClusterSpec,
+    facts: AWSClusterFacts,
+    *,
+    storage: bool = False,
 ) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs.
 
@@ -60,7 +65,7 @@ def check(
     return tuple(problem for part in parts for problem in part)
 
 
-def _without_unused(spec: AWSClusterSpec, facts: Facts, *, storage: bool) -> AWSClusterSpec:
+def _without_unused(spec: AWSClusterSpec, facts: AWSClusterFacts, *, storage: bool) -> AWSClusterSpec:
     """Leave out what is not acted on: a bucket without its gate, ranges of a given VPC and of its subnets."""
     unused: dict[str, object] = {} if storage else {"s3_bucket": None}
     if spec.network and (given := facts.recorded.given_vpc_of(spec.network.vpc)):
@@ -68,7 +73,7 @@ def _without_unused(spec: AWSClusterSpec, facts: Facts, *, storage: bool) -> AWS
     return spec.model_copy(update=unused)
 
 
-def _name(names: DefaultNames) -> Checks:
+def _name(names: AWSClusterNames) -> Checks:
     if len(names.cluster) > NAME_LIMIT:
         yield SpecProblem(
             "metadata.name",
@@ -77,7 +82,7 @@ def _name(names: DefaultNames) -> Checks:
         )
 
 
-def _place(spec: AWSClusterSpec, facts: Facts) -> Checks:
+def _place(spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     if not spec.region:
         yield SpecProblem("spec.region", "it is missing; give the AWS region, for example eu-central-1")
         return
@@ -94,7 +99,7 @@ def _place(spec: AWSClusterSpec, facts: Facts) -> Checks:
         )
 
 
-def _bastion(spec: AWSClusterSpec, facts: Facts) -> Checks:
+def _bastion(spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     if isinstance(facts.image, NotThere):
         yield SpecProblem(
             "spec.bastion.ami", f"AWS offers no image by default in {spec.region}; give the id of one, like ami-…"

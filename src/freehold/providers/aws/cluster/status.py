@@ -17,9 +17,9 @@ from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.cluster_plan import (
     BalancerType,
     ClusterPlan,
-    HealthCheck,
-    Listener,
-    LoadBalancer,
+    PlannedHealthCheck,
+    PlannedListener,
+    PlannedLoadBalancer,
     Role,
 )
 from freehold.providers.aws.cluster.desired import AWSWanted
@@ -98,7 +98,7 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
     plan = report.plan
     if not isinstance(plan, AWSWanted) or plan.cluster_plan is None:
         return {}
-    fields = _Fields(before, report, graph, plan.cluster_plan)
+    fields = _AWSStatusFields(before, report, graph, plan.cluster_plan)
     found: Status = {
         "networkStatus": fields.network(),
         "failureDomains": fields.failure_domains(),
@@ -108,7 +108,7 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
 
 
 @dataclass(frozen=True)
-class _Fields:
+class _AWSStatusFields:
     """Builds the fields from cluster plan, journal and outcomes; what the last look did not see is as it was before."""
 
     before: Mapping[str, Any]
@@ -120,7 +120,7 @@ class _Fields:
         entry = self.report.journal.get(key) if self.report.journal else None
         return find_known_id(entry, self.report.outcomes.get(key))
 
-    def _seen(self, key: NodeKey) -> Observed | None:
+    def _find_observed(self, key: NodeKey) -> Observed | None:
         return observed_of(self.report.outcomes.get(key))
 
     # -- network --------------------------------------------------------------------------------------------------
@@ -144,17 +144,17 @@ class _Fields:
     def _addresses(self, before: Mapping[str, Any]) -> list[str]:
         if self.cluster_plan.given_nat_addresses:
             return list(self.cluster_plan.given_nat_addresses)
-        seen = [self._seen(address_of(nat)) for nat in self.cluster_plan.nat_gateways]
+        seen = [self._find_observed(address_of(nat)) for nat in self.cluster_plan.nat_gateways]
         if any(each is None for each in seen):
             return list(before.get("natGatewaysIPs") or ())
         return sorted(str(each.attributes["address"]) for each in seen if each and each.attributes.get("address"))
 
     # -- load balancers -------------------------------------------------------------------------------------------
 
-    def _balancer(self, balancer: LoadBalancer, before: Mapping[str, Any]) -> Status:
+    def _balancer(self, balancer: PlannedLoadBalancer, before: Mapping[str, Any]) -> Status:
         """Spell a load balancer; empty while it has no id."""
         key = balancer_key(balancer)
-        ident, seen = self._id(key), self._seen(key)
+        ident, seen = self._id(key), self._find_observed(key)
         if not ident:
             return {}
         classic = balancer.type is BalancerType.CLASSIC
@@ -176,14 +176,14 @@ class _Fields:
         key = keys.subnet(name)
         return self._id(key) if key in self.graph.nodes else name
 
-    def _network_balancer(self, balancer: LoadBalancer) -> Status:
+    def _network_balancer(self, balancer: PlannedLoadBalancer) -> Status:
         return {
             "loadBalancerIPAddressType": "dualstack" if balancer.dualstack else "ipv4",
             "elbAttributes": {"load_balancing.cross_zone.enabled": "true" if balancer.cross_zone else "false"},
             "elbListeners": list(self._listeners(balancer)),
         }
 
-    def _listeners(self, balancer: LoadBalancer) -> Iterator[Status]:
+    def _listeners(self, balancer: PlannedLoadBalancer) -> Iterator[Status]:
         for listener in balancer.listeners:
             group = self.graph.nodes[target_group_key(balancer, listener)]
             yield {
@@ -212,7 +212,7 @@ class _Fields:
 
     def bastion(self) -> Status:
         """Return what a look shows; of what the last one did not see, what an earlier one did."""
-        ident, seen = self._id(keys.BASTION), self._seen(keys.BASTION)
+        ident, seen = self._id(keys.BASTION), self._find_observed(keys.BASTION)
         if not (self.cluster_plan.bastion and ident):
             return {}
         before = self.before.get("bastion") or {}
@@ -247,7 +247,7 @@ def _machine_addresses(shown: Mapping[str, Any]) -> Iterator[Status]:
             yield {"type": kind, "address": shown[field]}
 
 
-def _classic(balancer: LoadBalancer) -> Status:
+def _classic(balancer: PlannedLoadBalancer) -> Status:
     """Spell a classic load balancer; upstream writes times in nanoseconds."""
     return {
         "attributes": {
@@ -259,7 +259,7 @@ def _classic(balancer: LoadBalancer) -> Status:
     }
 
 
-def _classic_listener(listener: Listener) -> Status:
+def _classic_listener(listener: PlannedListener) -> Status:
     return {
         "port": listener.port,
         "protocol": "TCP",
@@ -268,7 +268,7 @@ def _classic_listener(listener: Listener) -> Status:
     }
 
 
-def _classic_check(check: HealthCheck) -> Status:
+def _classic_check(check: PlannedHealthCheck) -> Status:
     return {
         "target": f"{check.protocol}:{check.port}{check.path}",
         "interval": check.interval * _NANOSECONDS,
@@ -278,7 +278,7 @@ def _classic_check(check: HealthCheck) -> Status:
     }
 
 
-def _target_check(check: HealthCheck) -> Status:
+def _target_check(check: PlannedHealthCheck) -> Status:
     found: Status = {
         "protocol": check.protocol,
         "port": str(check.port),

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 
 from freehold.providers.aws.cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
-from freehold.providers.aws.cluster.cluster_plan import NatGateway, Subnet
+from freehold.providers.aws.cluster.cluster_plan import NatGateway, PlannedSubnet
 from freehold.providers.aws.cluster.facts import GivenSubnet, Recorded
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.tags.capa_tags import is_for_pods
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
@@ -45,7 +45,7 @@ def layout(vpc: VPCSpec, cluster: str) -> Layout:
 
 def slots_of(recorded: Recorded) -> tuple[Slot, ...]:
     """Return the derived subnets on record."""
-    return tuple(slot for logical in sorted(recorded.subnets) if (slot := Slot.of(logical)))
+    return tuple(slot for logical in sorted(recorded.subnets) if (slot := Slot.parse_name(logical)))
 
 
 def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
@@ -54,14 +54,14 @@ def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
     return held if len(held) > vpc.availability_zone_usage_limit else ()
 
 
-def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet]) -> tuple[Subnet, ...]:
+def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet]) -> tuple[PlannedSubnet, ...]:
     """Return the subnets that the spec gives by id, as listed. ``there``: what the cloud told of them, by id."""
-    return tuple(_given(each, there.get(each.id)) for each in subnets)
+    return tuple(_build_given_subnet(each, there.get(each.id)) for each in subnets)
 
 
-def _given(spec: SubnetSpec, there: GivenSubnet | None) -> Subnet:
+def _build_given_subnet(spec: SubnetSpec, there: GivenSubnet | None) -> PlannedSubnet:
     """Make a given subnet. It is for pods if its tag in AWS, or the spec's, which nobody writes there, says so."""
-    found = Subnet(spec.id, given=spec.id, for_pods=is_for_pods(spec.tags))
+    found = PlannedSubnet(spec.id, given=spec.id, for_pods=is_for_pods(spec.tags))
     if there is None:
         return found
     pods = found.for_pods or is_for_pods(there.tags)
@@ -69,12 +69,12 @@ def _given(spec: SubnetSpec, there: GivenSubnet | None) -> Subnet:
 
 
 def own_subnets(
-    network: NetworkSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded
-) -> tuple[Subnet, ...] | NoRoom:
+    network: NetworkSpec, names: AWSClusterNames, zones: Collection[str], recorded: Recorded
+) -> tuple[PlannedSubnet, ...] | NoRoom:
     """Return the subnets of a VPC of ours, as listed, or derived."""
     vpc = network.vpc or VPCSpec()
     if network.subnets:
-        return tuple(_Listed(network.subnets, vpc, names, recorded).subnets())
+        return tuple(_ListedSubnets(network.subnets, vpc, names, recorded).subnets())
     slots = derive(layout(vpc, names.cluster), zones, slots_of(recorded))
     if isinstance(slots, NoRoom):
         slots = derive(_as_held(vpc, names, recorded), (), slots_of(recorded)) if recorded.subnets else slots
@@ -83,33 +83,33 @@ def own_subnets(
     return tuple(_of_slot(slot, names, ipv6=vpc.ipv6 is not None) for slot in slots)
 
 
-def _as_held(vpc: VPCSpec, names: DefaultNames, recorded: Recorded) -> Layout:
+def _as_held(vpc: VPCSpec, names: AWSClusterNames, recorded: Recorded) -> Layout:
     """Return the layout with no zone beside those that have subnets."""
     return replace(layout(vpc, names.cluster), limit=len({slot.zone for slot in slots_of(recorded)}))
 
 
-def has_room_for_all(vpc: VPCSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded) -> bool:
+def has_room_for_all(vpc: VPCSpec, names: AWSClusterNames, zones: Collection[str], recorded: Recorded) -> bool:
     """Return whether derived subnets fit in as many zones as the spec allows."""
     return not isinstance(derive(layout(vpc, names.cluster), zones, slots_of(recorded)), NoRoom)
 
 
-def _of_slot(slot: Slot, names: DefaultNames, *, ipv6: bool) -> Subnet:
+def _of_slot(slot: Slot, names: AWSClusterNames, *, ipv6: bool) -> PlannedSubnet:
     name = names.subnet(slot.zone, public=slot.public)
     number = slot.number if ipv6 else None
-    return Subnet(slot.logical, "", name, slot.zone, slot.block, slot.public, ipv6_number=number)
+    return PlannedSubnet(slot.logical, "", name, slot.zone, slot.block, slot.public, ipv6_number=number)
 
 
-def is_default(subnet: SubnetSpec, names: DefaultNames) -> bool:
+def is_default(subnet: SubnetSpec, names: AWSClusterNames) -> bool:
     """Return whether an entry is called as upstream calls the derived subnet of its zone."""
     return subnet.id == names.subnet(subnet.availability_zone or "", public=bool(subnet.is_public))
 
 
-def is_numbered(subnet: SubnetSpec, vpc: VPCSpec, names: DefaultNames) -> bool:
+def is_numbered(subnet: SubnetSpec, vpc: VPCSpec, names: AWSClusterNames) -> bool:
     """Return whether an entry is a derived subnet whose IPv6 range follows from its place among the others."""
     return vpc.ipv6 is not None and not subnet.ipv6_cidr_block and is_default(subnet, names)
 
 
-def recorded_name(subnet: SubnetSpec, names: DefaultNames, recorded: Recorded) -> str:
+def recorded_name(subnet: SubnetSpec, names: AWSClusterNames, recorded: Recorded) -> str:
     """Return the logical name of the subnet on record that an entry means; empty where it means none.
 
     An entry means one by its id or its name: two may mean the same one in different words.
@@ -129,7 +129,7 @@ def _slot_held(subnet: SubnetSpec, recorded: Recorded) -> Slot | None:
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _ListedSubnets:
     """The subnets that a spec lists.
 
     An entry that has the default name, as upstream writes derived subnets into a spec, is the derived subnet.
@@ -137,24 +137,24 @@ class _Listed:
 
     specs: Sequence[SubnetSpec]
     vpc: VPCSpec
-    names: DefaultNames
+    names: AWSClusterNames
     recorded: Recorded
 
-    def subnets(self) -> Iterator[Subnet]:
+    def subnets(self) -> Iterator[PlannedSubnet]:
         zones = sorted({each.availability_zone or "" for each in self.specs if is_default(each, self.names)})
         for each in self.specs:
             tags = tuple(sorted(each.tags.items()))
             yield replace(self._one(each, zones), tags=tags, for_pods=is_for_pods(each.tags))
 
-    def _one(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
+    def _one(self, subnet: SubnetSpec, zones: Sequence[str]) -> PlannedSubnet:
         own = self.recorded.subnet_of(subnet.id)
-        if own and (slot := Slot.of(own)):
+        if own and (slot := Slot.parse_name(own)):
             return _of_slot(slot, self.names, ipv6=self.vpc.ipv6 is not None)
         if own:
             return replace(_plain(subnet), logical=own, name=own)
         return self._written_out(subnet, zones) if is_default(subnet, self.names) else _plain(subnet)
 
-    def _written_out(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
+    def _written_out(self, subnet: SubnetSpec, zones: Sequence[str]) -> PlannedSubnet:
         public, zone = bool(subnet.is_public), subnet.availability_zone or ""
         held = _slot_held(subnet, self.recorded)
         block = normal_block(subnet.cidr_block) if subnet.cidr_block else held.block if held else ""
@@ -171,8 +171,8 @@ class _Listed:
         return number_of(zones.index(subnet.availability_zone or ""), len(zones), preferred=preferred)
 
 
-def _plain(subnet: SubnetSpec) -> Subnet:
-    return Subnet(
+def _plain(subnet: SubnetSpec) -> PlannedSubnet:
+    return PlannedSubnet(
         subnet.id,
         name=subnet.id,
         zone=subnet.availability_zone or "",
@@ -182,13 +182,13 @@ def _plain(subnet: SubnetSpec) -> Subnet:
     )
 
 
-def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
+def homes(subnets: Sequence[PlannedSubnet], recorded: Recorded) -> dict[str, str]:
     """Return the public subnet of each zone for NAT gateway, load balancer and bastion, by logical name.
 
     Where a zone has several it is the one in which the NAT gateway is already, else the first that is listed and
     not for pods, as upstream's.
     """
-    held = {NatGateway.of(logical) for logical in recorded.nat_gateways}
+    held = {NatGateway.parse_name(logical) for logical in recorded.nat_gateways}
     public = [(NatGateway(each.zone, each.logical) not in held, each) for each in subnets if each.public and each.zone]
     found: dict[str, str] = {}
     for new, each in sorted(public, key=lambda one: one[0]):
@@ -197,7 +197,7 @@ def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
     return found
 
 
-def nat_gateways(subnets: Sequence[Subnet], public: Mapping[str, str]) -> tuple[NatGateway, ...]:
+def nat_gateways(subnets: Sequence[PlannedSubnet], public: Mapping[str, str]) -> tuple[NatGateway, ...]:
     """Make one in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`).
 
     A zone whose private subnets are all for pods has one too: they have no other way out. Upstream makes none

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from freehold.providers.aws.api_names import AWS_USER_TAG_LIMIT
-from freehold.providers.aws.cluster.facts import Facts
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import (
     ASSOCIATION,
@@ -20,13 +20,13 @@ from freehold.providers.aws.tags.dialect import AWS
 from freehold.providers.aws.types.network import NetworkSpec, SubnetSpec
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
 from freehold.providers.objects.spec_problems import SpecProblem
-from freehold.tags.policy.protected import Access, IgnoreList, access
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 
 Checks = Iterator[SpecProblem]
 _FIELD = "spec.additionalTags"
 
 
-def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
+def check(names: AWSClusterNames, spec: AWSClusterSpec, facts: AWSClusterFacts) -> Checks:
     """Check the tags for all resources, and those of single subnets."""
     for key in spec.additional_tags:
         if key.startswith(PROVIDER):
@@ -38,7 +38,7 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
         yield from _subnet(names, f"spec.network.subnets[{index}].tags", each, spec)
 
 
-def _whose(names: DefaultNames, spec: AWSClusterSpec, *, given: bool) -> Checks:
+def _whose(names: AWSClusterNames, spec: AWSClusterSpec, *, given: bool) -> Checks:
     """Check that no tag gives a resource to another cluster, nor a subnet of others to anybody.
 
     Its cloud controller and its collector would take the resource, and a cluster of that name could not be made beside
@@ -60,14 +60,14 @@ _UPSTREAMS = f"keys that begin with {PROVIDER} say whose a resource is; choose a
 _ANOTHERS = "it says that another cluster owns the resource, whose controllers would delete it; remove it"
 
 
-def _is_anothers(names: DefaultNames, key: str, value: str) -> bool:
+def _is_anothers(names: AWSClusterNames, key: str, value: str) -> bool:
     own = cloud_provider_key(names.cluster)
     return key.startswith(cloud_provider_key("")) and key != own and value == Lifecycle.OWNED.value
 
 
 def _is_protected(key: str) -> bool:
     """Return whether only a key like this is protected: those that are refused everywhere are told there."""
-    return not any(user_tag_problems(key, "")) and access(AWS, key, IgnoreList()) is Access.PROTECTED
+    return not any(user_tag_problems(key, "")) and access(AWS, key, IgnoreList()) is KeyAccess.PROTECTED
 
 
 def user_tag_problems(key: str, value: str, *, is_upstreams: bool = False) -> Iterator[str]:
@@ -79,7 +79,7 @@ def user_tag_problems(key: str, value: str, *, is_upstreams: bool = False) -> It
         yield _UPSTREAMS
 
 
-def _subnet(names: DefaultNames, field: str, subnet: SubnetSpec, spec: AWSClusterSpec) -> Checks:
+def _subnet(names: AWSClusterNames, field: str, subnet: SubnetSpec, spec: AWSClusterSpec) -> Checks:
     """Check the tags of a subnet that is created. Upstream writes all that it has into its spec, its own among them."""
     if len({*spec.additional_tags, *subnet.tags} - _upstreams(names)) > AWS_USER_TAG_LIMIT:
         yield SpecProblem(field, TOO_MANY_TAGS)
@@ -90,6 +90,6 @@ def _subnet(names: DefaultNames, field: str, subnet: SubnetSpec, spec: AWSCluste
             yield SpecProblem(f"{field}[{key}]", _ANOTHERS)
 
 
-def _upstreams(names: DefaultNames) -> frozenset[str]:
+def _upstreams(names: AWSClusterNames) -> frozenset[str]:
     """Return the keys with upstream's prefix that may be in the spec of a subnet."""
     return frozenset({ASSOCIATION, ROLE, cluster_key(names.cluster)})

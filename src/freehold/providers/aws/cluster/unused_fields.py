@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from freehold.api.feature_gates import FeatureGate, format_option
 from freehold.providers.aws.cluster.load_balancers import asks_for_path, protocol_of
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.rules import anybody
 from freehold.providers.aws.cluster.subnets import is_numbered
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec, Bastion, S3Bucket
@@ -17,7 +17,7 @@ from freehold.providers.objects.spec_problems import SpecWarning
 SpecWarnings = Iterator[SpecWarning]
 
 
-def unused(names: DefaultNames, spec: AWSClusterSpec, *, storage: bool) -> SpecWarnings:
+def find_unused_fields(names: AWSClusterNames, spec: AWSClusterSpec, *, storage: bool) -> SpecWarnings:
     """Note each. A default that is written out is none: upstream writes them. ``storage``: of the gate."""
     yield from _division(names, spec.network or NetworkSpec())
     yield from _balancers(spec)
@@ -26,7 +26,7 @@ def unused(names: DefaultNames, spec: AWSClusterSpec, *, storage: bool) -> SpecW
         yield from _bucket(spec.s3_bucket) if storage else _no_storage()
 
 
-def _division(names: DefaultNames, network: NetworkSpec) -> SpecWarnings:
+def _division(names: AWSClusterNames, network: NetworkSpec) -> SpecWarnings:
     """Name what divides the range of the VPC among zones, where the spec lists the subnets.
 
     The schema still numbers the IPv6 ranges of derived subnets that are written out without theirs.

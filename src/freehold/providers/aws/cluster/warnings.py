@@ -7,15 +7,15 @@ from typing import Any
 
 from freehold.api import names as api_names
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role
-from freehold.providers.aws.cluster.facts import Facts
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.given_warnings import given_warnings
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.normalize import wanted_roles
 from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
-from freehold.providers.aws.cluster.unused_fields import unused
+from freehold.providers.aws.cluster.unused_fields import find_unused_fields
 from freehold.providers.aws.tags.capa_tags import BALANCER_ROLES, cloud_provider_key
 from freehold.providers.aws.types.network import NetworkSpec, VPCSpec
 from freehold.providers.objects.cloud_answers import Answer
@@ -27,7 +27,12 @@ SpecWarnings = Iterator[SpecWarning]
 
 
 def warnings_of(
-    names: DefaultNames, raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+    names: AWSClusterNames,
+    raw: Mapping[str, Any],
+    spec: AWSClusterSpec,
+    facts: AWSClusterFacts,
+    *,
+    storage: bool = False,
 ) -> tuple[SpecWarning, ...]:
     """Name fields that are not acted on, and those that are, but not quite as a person may expect.
 
@@ -41,12 +46,12 @@ def warnings_of(
         _vpc(spec.network or NetworkSpec(), names, facts),
         given_warnings(spec.network or NetworkSpec(), facts),
         _groups(spec),
-        unused(names, spec, storage=storage),
+        find_unused_fields(names, spec, storage=storage),
     )
     return tuple(note for part in parts for note in part)
 
 
-def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
+def _name(raw: Mapping[str, Any], facts: AWSClusterFacts) -> SpecWarnings:
     held, said = facts.recorded.cluster, find_cluster_name(raw, AWS_CLUSTER.link)
     if held and said != held:
         owned = owner_of(raw, AWS_CLUSTER.link)
@@ -58,14 +63,14 @@ def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
         )
 
 
-def _identity(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
+def _identity(spec: AWSClusterSpec, facts: AWSClusterFacts) -> SpecWarnings:
     if facts.not_bound and spec.identity_ref:
         who = f"{spec.identity_ref.kind} {spec.identity_ref.name}"
         message = f"AWS does not check that what {who} deletes is this object's, only Freehold does: {facts.not_bound}"
         yield SpecWarning("spec.identityRef", message, served=True)
 
 
-def _tags(names: DefaultNames, spec: AWSClusterSpec) -> SpecWarnings:
+def _tags(names: AWSClusterNames, spec: AWSClusterSpec) -> SpecWarnings:
     """Name the cloud controller's own tags, which win where upstream's do."""
     told = {
         cloud_provider_key(names.cluster): "subnets, route tables and the security group lb have it with a value of "
@@ -79,7 +84,7 @@ def _tags(names: DefaultNames, spec: AWSClusterSpec) -> SpecWarnings:
             yield SpecWarning(f"spec.additionalTags[{key}]", told[key], served=True)
 
 
-def _vpc(network: NetworkSpec, names: DefaultNames, facts: Facts) -> SpecWarnings:
+def _vpc(network: NetworkSpec, names: AWSClusterNames, facts: AWSClusterFacts) -> SpecWarnings:
     vpc = network.vpc or VPCSpec()
     if vpc.id and vpc.id == facts.recorded.vpc:
         message = "this object's own VPC: nothing changes, and it still goes with the object"

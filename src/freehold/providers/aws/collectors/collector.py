@@ -11,7 +11,7 @@ from freehold.collection.policy import Volumes
 from freehold.collection.rules import CollectionRule
 from freehold.collection.things import CollectionTask
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation
 from freehold.providers.aws.tags.native_tags import TagsByArn
 
@@ -73,4 +73,4 @@ class Collector(Protocol):
         ...
 
 
-NewCollector = Callable[[ApiClient], Collector]
+NewCollector = Callable[[AwsClient], Collector]

@@ -12,7 +12,7 @@ from freehold.collection.things import CollectionTask
 from freehold.providers.aws import balancing
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing_driver import SERVICE
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import FACTS
@@ -42,7 +42,7 @@ class LoadBalancers:
     task = CollectionTask.LOAD_BALANCER
     rule = OF_WORKLOADS
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
         self._gone: set[str] = set()
         """ARNs that are gone and that the index still shows: a missing one fails its batch, and so costs calls."""

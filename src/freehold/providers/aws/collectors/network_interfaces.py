@@ -13,7 +13,7 @@ from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import IN_NETWORK, CollectionRule, require_name_tag, require_state, require_tag
 from freehold.collection.things import CollectionTask
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.tags.native_tags import tag_map
 
@@ -38,7 +38,7 @@ class NetworkInterfaces:
         MADE_BY,
     )
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:

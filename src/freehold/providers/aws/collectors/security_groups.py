@@ -25,7 +25,7 @@ from freehold.collection.things import CollectionTask
 from freehold.engine.errors import NotFound
 from freehold.engine.keyed_codec import UUID
 from freehold.engine.resources import Part
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER
 from freehold.providers.aws.kinds.security_group import EGRESS, INGRESS, rule_parts
@@ -49,7 +49,7 @@ class SecurityGroups:
         MADE_BY,
     )
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:

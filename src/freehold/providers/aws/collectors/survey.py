@@ -12,7 +12,7 @@ from freehold.collection.things import CollectionTask
 from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, collect_traces
 from freehold.providers.aws.collectors.load_balancers import CONTROLLER_CLUSTER, LoadBalancers
 from freehold.providers.aws.collectors.network_interfaces import CLUSTER as CNI_CLUSTER
@@ -45,7 +45,7 @@ class AwsSurvey:
     ``client`` reads, and sends the deletes under the cluster's own condition; the account shares ``turns``.
     """
 
-    def __init__(self, client: ApiClient, tagger: AwsTagger, turns: asyncio.Semaphore) -> None:
+    def __init__(self, client: AwsClient, tagger: AwsTagger, turns: asyncio.Semaphore) -> None:
         self._client = client
         self._tagger = tagger
         self._turns = turns

@@ -9,7 +9,7 @@ from freehold.collection.found import Step, Thing
 from freehold.collection.policy import Volumes
 from freehold.collection.things import CollectionTask
 from freehold.providers.aws import balancing
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.collector import Scene
 from freehold.providers.aws.collectors.load_balancers import OF_WORKLOADS
 from freehold.providers.aws.kinds.target_group import READ
@@ -21,7 +21,7 @@ class TargetGroups:
     task = CollectionTask.TARGET_GROUP
     rule = OF_WORKLOADS
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:

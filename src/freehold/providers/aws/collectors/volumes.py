@@ -10,7 +10,7 @@ from freehold.collection.policy import Volumes
 from freehold.collection.rules import OWNED, CollectionRule, require_state, require_tag
 from freehold.collection.things import CollectionTask
 from freehold.engine.errors import Invalid, NotReady
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.collectors.collector import MADE_BY, Scene
 from freehold.providers.aws.tags.native_tags import tag_list, tag_map
 
@@ -29,7 +29,7 @@ class EbsVolumes:
         ((OWNED, require_tag(DRIVER, value="true"), require_tag(VOLUME_NAME), require_state("available")),), MADE_BY
     )
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def find(self, scene: Scene) -> Sequence[Thing]:

@@ -16,7 +16,7 @@ from freehold.engine.port import run_together
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.engine.secret_values import SecretValue
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource, epoch
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.kind_facts import FACTS
@@ -46,7 +46,7 @@ def decode(body: Json) -> DecodedResource | None:
 class BootstrapSecretDriver:
     """A driver. A secret is ready at once; the delete of a missing one succeeds."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -137,7 +137,7 @@ class BootstrapSecretDriver:
             return {}
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     return aws_kind(
         "bootstrap-secret",
         BootstrapSecretDriver(client),

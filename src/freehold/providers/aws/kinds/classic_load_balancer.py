@@ -19,7 +19,7 @@ from freehold.providers.aws import delete_blockers
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import SERVICE, BalancingDriver
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.reading import location_of
@@ -210,7 +210,7 @@ def _calls(changes: Request) -> int:
     return len(changes.keys() - AT_BIRTH.keys()) + (0 if changes.keys().isdisjoint(AT_BIRTH) else 1)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = ClassicLoadBalancerDriver(client, READ)
     return aws_kind(
         "classic-load-balancer",

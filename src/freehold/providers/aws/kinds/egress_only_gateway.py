@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from freehold.engine.drivers import User
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Ref, Request, State
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -54,7 +54,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = EgressOnlyGatewayDriver(client, SHAPE)
     return aws_kind(
         "egress-only-gateway",

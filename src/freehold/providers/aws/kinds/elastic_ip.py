@@ -8,7 +8,7 @@ from __future__ import annotations
 from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Request, State
 from freehold.providers.aws import delete_blockers
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -51,7 +51,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = Ec2Driver(client, SHAPE)
     return aws_kind(
         "elastic-ip",

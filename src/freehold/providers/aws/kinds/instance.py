@@ -14,7 +14,7 @@ from freehold.engine.errors import NoCapacity, NotFound
 from freehold.engine.kinds import AttributeRules, CreateRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws import launch, reading
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -145,7 +145,7 @@ _SHAPE = Ec2Shape(
 """Without a parent: the subnet of a machine may be another one after each refusal, so the region is searched."""
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver, registrations = InstanceDriver(client, _SHAPE), Registrations(client)
     return aws_kind(
         "instance",

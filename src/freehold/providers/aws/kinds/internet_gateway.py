@@ -10,7 +10,7 @@ from freehold.engine.errors import InUse, Invalid, NameTaken
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request, State
 from freehold.providers.aws import delete_blockers, reading
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.ec2 import Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -77,7 +77,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = InternetGatewayDriver(client, SHAPE)
     attachment = frozenset({ATTACHMENT})
     return aws_kind(

@@ -15,7 +15,7 @@ from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, Parent
 from freehold.providers.aws import balancing, errors
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.reading import location_of
@@ -131,7 +131,7 @@ def _fits(seen: DecodedResource, want: Want) -> bool:
     return seen.attributes["port"] == want.request["port"] or birth_tags.has_birth_nonce(seen.tags, want.nonces)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     """Build the kind. It has no list for objects to share: listeners are listed by load balancer."""
     driver = ListenerDriver(client, READ)
     return aws_kind(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from freehold.engine.drivers import User
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Observed, Ref, Request, State
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch, state_of
 from freehold.providers.aws.ec2 import IN_SUBNET, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -61,7 +61,7 @@ class NatGatewayDriver(Ec2Driver):
     The cloud refuses the deletes of what it may still hold (docs/reference/aws.md#failed-nat-gateways).
     """
 
-    def __init__(self, client: ApiClient, shape: Ec2Shape) -> None:
+    def __init__(self, client: AwsClient, shape: Ec2Shape) -> None:
         super().__init__(client, shape)
         self._deleted: set[str] = set()
 
@@ -94,7 +94,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = NatGatewayDriver(client, SHAPE)
     return aws_kind(
         "nat-gateway",

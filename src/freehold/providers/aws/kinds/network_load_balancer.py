@@ -18,7 +18,7 @@ from freehold.engine.resources import Birth, Observed, Ref, Request, State
 from freehold.providers.aws import balancing, delete_blockers
 from freehold.providers.aws.balancing import BalancingRead
 from freehold.providers.aws.balancing_driver import BalancingDriver, identify
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, epoch
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.reading import location_of
@@ -125,7 +125,7 @@ class NetworkLoadBalancerDriver(BalancingDriver):
         return {"attributes": {name: found[name] for name in ATTRIBUTES if name in found}}
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = NetworkLoadBalancerDriver(client, READ)
     return aws_kind(
         "network-load-balancer",

@@ -14,7 +14,7 @@ from freehold.engine.errors import Invalid, NameTaken
 from freehold.engine.kinds import CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request, State
 from freehold.providers.aws import reading
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, active_associations
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -139,7 +139,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = RouteTableDriver(client, SHAPE)
     associations = frozenset({ASSOCIATION})
     return aws_kind(

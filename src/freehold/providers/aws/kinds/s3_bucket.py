@@ -28,7 +28,7 @@ from freehold.engine.resources import (
 )
 from freehold.providers.aws import errors, policy_json
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.policy_json import canonical_json, short_digest
@@ -61,7 +61,7 @@ def lifecycle_part(rules: Sequence[Json]) -> Part:
     return Part(LIFECYCLE, ONE, request={"Rules": wanted}, behavior=short_digest(wanted))
 
 
-def _decode(client: ApiClient, name: str) -> DecodedResource:
+def _decode(client: AwsClient, name: str) -> DecodedResource:
     arn = str(Arn(client.session.partition, "s3", "", "", name))
     return DecodedResource(id=name, arn=arn, state=State.READY, tags={}, attributes={"name": name})
 
@@ -69,21 +69,21 @@ def _decode(client: ApiClient, name: str) -> DecodedResource:
 NO_BUCKET = "NoSuchBucket"
 
 
-async def read_bucket(client: ApiClient, name: str) -> DecodedResource | None:
+async def read_bucket(client: AwsClient, name: str) -> DecodedResource | None:
     """Return the bucket with its tags; None where there is none. Raises Denied for one of another account."""
     return await _fill_in_tags(client, _decode(client, name)) if await bucket_exists(client, name) else None
 
 
-async def bucket_exists(client: ApiClient, name: str) -> bool:
+async def bucket_exists(client: AwsClient, name: str) -> bool:
     """Return whether the bucket exists, from a list of one object: HeadBucket's reply has no body, so no code of S3."""
     return await _read(client, "list_objects_v2", name, {NO_BUCKET}, MaxKeys=1) is not None
 
 
-async def _fill_in_tags(client: ApiClient, seen: DecodedResource) -> DecodedResource:
+async def _fill_in_tags(client: AwsClient, seen: DecodedResource) -> DecodedResource:
     return replace(seen, tags=(await NativeTags(client).tags_of([seen.arn])).get(seen.arn, {}))
 
 
-async def _read(client: ApiClient, operation: str, name: str, absent: Collection[str], **params: Any) -> Json | None:
+async def _read(client: AwsClient, operation: str, name: str, absent: Collection[str], **params: Any) -> Json | None:
     """Send a read; None if S3 answers with one of the ``absent`` codes. Raises NotFound where there is no bucket.
 
     A 404 without a code of S3 comes from something in between, and proves no absence.
@@ -99,7 +99,7 @@ async def _read(client: ApiClient, operation: str, name: str, absent: Collection
         raise errors.ListNotFound(again, code=missing.code, request_id=missing.request_id) from missing
 
 
-async def iterate_keys(client: ApiClient, name: str) -> AsyncIterator[str]:
+async def iterate_keys(client: AwsClient, name: str) -> AsyncIterator[str]:
     """Yield the keys of all objects. An empty page of S3 has no list. Raises NotFound."""
     token: Json = {}
     while True:
@@ -114,7 +114,7 @@ async def iterate_keys(client: ApiClient, name: str) -> AsyncIterator[str]:
 class S3BucketDriver:
     """A driver. A bucket is ready at once and gone at once."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -263,7 +263,7 @@ class S3BucketDriver:
         return replace(self._to_observed(seen), tags=None)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = S3BucketDriver(client)
     return aws_kind(
         "s3-bucket",

@@ -16,7 +16,7 @@ from freehold.engine.errors import NotFound
 from freehold.engine.kinds import DeleteRules, Kind, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State, Want
 from freehold.providers.aws import delete_blockers, errors, interface_users
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -111,7 +111,7 @@ def rule_part(
 READ = Ec2Read("describe_security_groups", "SecurityGroups", "group-id", decode)
 
 
-class SecurityGroupDriver(Ec2Driver):
+class AwsSecurityGroupDriver(Ec2Driver):
     """A driver. Names are unique in a VPC. A group is ready at once and gone at once."""
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -206,8 +206,8 @@ _SHAPE = Ec2Shape(
 )
 
 
-def kind(client: ApiClient) -> Kind:
-    driver = SecurityGroupDriver(client, _SHAPE)
+def kind(client: AwsClient) -> Kind:
+    driver = AwsSecurityGroupDriver(client, _SHAPE)
     return aws_kind(
         "security-group",
         driver,

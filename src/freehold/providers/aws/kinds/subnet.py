@@ -15,7 +15,7 @@ from freehold.engine.errors import CloudError, Invalid, NotReady
 from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request
 from freehold.providers.aws import delete_blockers, interface_users, reading
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import (
     AwsLocation,
     DecodedResource,
@@ -194,7 +194,7 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = SubnetDriver(client, SHAPE)
     return aws_kind(
         "subnet",

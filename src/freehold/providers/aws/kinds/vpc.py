@@ -18,7 +18,7 @@ from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.engine.tag_text import key_and_value
 from freehold.providers.aws import delete_blockers, errors, interface_users, reading
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import (
     AwsLocation,
     DecodedResource,
@@ -82,7 +82,7 @@ class DnsAttributes:
     Only a person changes them, so one reading serves several passes.
     """
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
         self._known: dict[str, tuple[Mapping[str, bool], int]] = {}
 
@@ -115,10 +115,10 @@ class DnsAttributes:
         return bool(body[member]["Value"])
 
 
-class VpcDriver(Ec2Driver):
+class AwsVpcDriver(Ec2Driver):
     """A driver that adds the DNS attributes to every observation, and to rows with a mark of ours."""
 
-    def __init__(self, client: ApiClient, shape: Ec2Shape) -> None:
+    def __init__(self, client: AwsClient, shape: Ec2Shape) -> None:
         super().__init__(client, shape)
         self._dns = DnsAttributes(client)
 
@@ -130,8 +130,8 @@ class VpcDriver(Ec2Driver):
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         return {ident: await self._add_dns(seen) for ident, seen in (await super().observe(refs)).items()}
 
-    async def listed(self, name: str) -> Sequence[Listed]:
-        rows = await super().listed(name)
+    async def read_rows(self, name: str) -> Sequence[Listed]:
+        rows = await super().read_rows(name)
         return [
             replace(row, observed=await self._add_dns(row.observed)) if _is_marked(row.observed) else row
             for row in rows
@@ -227,8 +227,8 @@ SHAPE = Ec2Shape(
 )  # fmt: skip
 
 
-def kind(client: ApiClient) -> Kind:
-    driver = VpcDriver(client, SHAPE)
+def kind(client: AwsClient) -> Kind:
+    driver = AwsVpcDriver(client, SHAPE)
     return aws_kind(
         "vpc",
         driver,

@@ -13,7 +13,7 @@ from freehold.engine.errors import NotFound
 from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules, PartRules, ReadRules
 from freehold.engine.resources import Part, Ref, Request
 from freehold.providers.aws import errors, policy_json
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import AwsLocation, DecodedResource, state_of
 from freehold.providers.aws.ec2 import IN_VPC, Ec2Driver, Ec2Shape
 from freehold.providers.aws.kind_defaults import aws_kind
@@ -108,7 +108,7 @@ _SHAPE = Ec2Shape(
 )
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: AwsClient) -> Kind:
     driver = VpcEndpointDriver(client, _SHAPE)
     return aws_kind(
         "vpc-endpoint",

@@ -24,13 +24,18 @@ from freehold.providers.aws.machine.bootstrap import (
 )
 from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
-from freehold.providers.aws.machine.desired import WantedMachine, leaving_node, wanted
+from freehold.providers.aws.machine.desired import WantedMachine, build_desired, leaving_node
 from freehold.providers.aws.machine.facts import MachineFactsReader
 from freehold.providers.aws.machine.keys import INSTANCE
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.aws.machine.machine_plan import MachinePlan, OwnerMachine
 from freehold.providers.aws.machine.questions import questions_of
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, read_recorded, read_recorded_bootstrap
+from freehold.providers.aws.machine.recorded import (
+    InstanceStanding,
+    RecordedInstance,
+    read_recorded,
+    read_recorded_bootstrap,
+)
 from freehold.providers.aws.machine.status import build_status
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import (
@@ -70,7 +75,7 @@ class AWSMachineAdapter:
             return spec
         recorded = _read_recorded(spec, proceed, journal)
         notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
-        machine = OwnerMachine.of(raw, proceed.around.machine)
+        machine = OwnerMachine.read(raw, proceed.around.machine)
         view = _read_view(proceed)
         if isinstance(view, NoAnswer):
             return UndecidedSpec({machine_plan.CLUSTER: view}, notes)
@@ -83,7 +88,7 @@ class AWSMachineAdapter:
         bootstrap = await _find_bootstrap(spec, proceed, recorded, journal)
         if not isinstance(bootstrap, BootstrapPlan):
             return replace(bootstrap, notes=notes)
-        return wanted(plan, bootstrap, notes)
+        return build_desired(plan, bootstrap, notes)
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
@@ -107,7 +112,7 @@ class AWSMachineAdapter:
 def _read_recorded(spec: AWSMachineSpec, proceed: Proceed, journal: Journal) -> RecordedInstance:
     """Read the record, and whether its signature holds: anybody who may edit the object can write another id."""
     found = read_recorded(spec.provider_id or "", journal.entries)
-    if found.standing is not Standing.OURS:
+    if found.standing is not InstanceStanding.OURS:
         return found
     return replace(found, is_vouched=vouch_with(proceed.ring)(journal, INSTANCE, journal.entries[INSTANCE]))
 
@@ -118,8 +123,8 @@ def _leaving(raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Iter
     They are on its own record too, unless that was put back to an older one.
     """
     recorded, view = read_recorded("", journal.entries), _read_view(proceed)
-    machine = OwnerMachine.of(raw, proceed.around.machine)
-    if recorded.standing is Standing.OURS and isinstance(view, ClusterView) and machine.control_plane:
+    machine = OwnerMachine.read(raw, proceed.around.machine)
+    if recorded.standing is InstanceStanding.OURS and isinstance(view, ClusterView) and machine.control_plane:
         yield leaving_node(machine.name, recorded.request, view.registrations)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.api import names
-from freehold.engine.journal import CorruptJournal, Entry, Journal, Phase, loads
+from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState, loads
 from freehold.engine.keys import KeyRing, fingerprint
 from freehold.engine.resources import NodeKey
 from freehold.engine.value_texts import texts_in
@@ -57,7 +57,7 @@ class ClusterView:
 
 
 @dataclass(frozen=True)
-class UnreadableCluster:
+class UnreadableView:
     """A cluster of which nothing can be told; ``why`` is for a person."""
 
     why: str
@@ -70,14 +70,14 @@ def vouch_with(ring: KeyRing | None) -> Vouch:
         if ring is None:
             return True
         owner = journal.owner
-        if ring.of(owner).vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation):
+        if ring.derive_keys(owner).vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation):
             return True
         return ring.forgives(entry.key, owner.uuid, fingerprint(owner, str(key), entry.id, entry.incarnation))
 
     return vouch
 
 
-def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | UnreadableCluster:
+def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | UnreadableView:
     """Read an AWSCluster. One that others manage has no journal: what its spec and status say counts.
 
     One of ours that has lost its journal says nothing: its machines stay as they are until it is back.
@@ -88,11 +88,11 @@ def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | Unreadab
     if text is None and annotations.get(names.MANAGED_BY_ANNOTATION, names.MANAGED_BY_FREEHOLD) == (
         names.MANAGED_BY_FREEHOLD
     ):
-        return UnreadableCluster(f"{title} has no record (annotation {names.JOURNAL_ANNOTATION}) yet, or has lost it")
+        return UnreadableView(f"{title} has no record (annotation {names.JOURNAL_ANNOTATION}) yet, or has lost it")
     try:
         journal = loads(text) if text else None
     except CorruptJournal as problem:
-        return UnreadableCluster(f"{title}: {problem}")
+        return UnreadableView(f"{title}: {problem}")
     found = _Recorded(journal, spec, vouch) if journal else _Managed(spec, raw.get("status") or {})
     return ClusterView(
         title,
@@ -125,7 +125,11 @@ class _Recorded:
             if entry.id
             and not entry.deleting
             and "~" not in key.logical  # beside another one, and on its way out
-            and (vouch(journal, key, entry) if entry.phase.ours else entry.phase is Phase.GIVEN and entry.id in given)
+            and (
+                vouch(journal, key, entry)
+                if entry.state.ours
+                else entry.state is RecordState.GIVEN and entry.id in given
+            )
         }
         self.vpc = counting[VPC].id if VPC in counting else ""
         listed = list(_listed_subnets(spec))
@@ -144,7 +148,7 @@ class _Recorded:
             sorted(
                 str(key)
                 for key, entry in journal.entries.items()
-                if key.kind in fronts and entry.phase.ours and entry.id and not vouch(journal, key, entry)
+                if key.kind in fronts and entry.state.ours and entry.id and not vouch(journal, key, entry)
             )
         )
 

@@ -29,7 +29,7 @@ class WantedMachine(WantedGraph):
     machine_plan: MachinePlan | None = field(default=None, kw_only=True)
 
 
-def wanted(
+def build_desired(
     plan: MachinePlan, bootstrap: BootstrapPlan = NO_BOOTSTRAP, notes: tuple[SpecWarning, ...] = ()
 ) -> WantedMachine:
     """Return what shall be there."""
@@ -44,7 +44,7 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
     if plan.gone:
         return
     if plan.given:
-        yield _given(plan)
+        yield _build_given_node(plan)
         return
     tags = _node_tags(plan)
     secrets = [NodeKey(BOOTSTRAP_SECRET_KIND, each.logical) for each in bootstrap.secrets]
@@ -62,7 +62,7 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
         plan.machine.name,
         partial(_request, plan, bootstrap),
         requires=frozenset(secrets),
-        parts=partial(_registered, plan.registrations),
+        parts=partial(_build_registrations, plan.registrations),
         field="spec",
         part_field=lambda part: "spec",
         tags=tags,
@@ -71,10 +71,10 @@ def nodes(plan: MachinePlan, bootstrap: BootstrapPlan) -> Iterator[Node]:
 
 def leaving_node(name: str, request: Request, registrations: Iterable[str]) -> Node:
     """Return an instance that is being deleted: nothing of it is made any more, and nothing is to send to it."""
-    return Node(INSTANCE, name, partial(_constant, request), parts=partial(_registered, tuple(registrations)))
+    return Node(INSTANCE, name, partial(_constant, request), parts=partial(_build_registrations, tuple(registrations)))
 
 
-def _given(plan: MachinePlan) -> Node:
+def _build_given_node(plan: MachinePlan) -> Node:
     return replace(given_node(INSTANCE, plan.given, "spec.providerID"), given_problem=partial(_other_zone, plan.zone))
 
 
@@ -101,14 +101,14 @@ def _request(plan: MachinePlan, bootstrap: BootstrapPlan, known: ReadyNodes) -> 
         "security_groups": list(plan.security_groups),
     }
     there = known.get(INSTANCE)
-    return {**request, **_kept(there)} if there else request
+    return {**request, **_keep_attributes(there)} if there else request
 
 
-def _kept(there: Observed) -> Mapping[str, Any]:
+def _keep_attributes(there: Observed) -> Mapping[str, Any]:
     return {name: there.attributes[name] for name in _KEPT if name in there.attributes}
 
 
-def _registered(balancers: Iterable[str], known: ReadyNodes) -> frozenset[Part]:
+def _build_registrations(balancers: Iterable[str], known: ReadyNodes) -> frozenset[Part]:
     return frozenset(Part(REGISTRATION, each) for each in balancers)
 
 

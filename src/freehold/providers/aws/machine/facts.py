@@ -21,7 +21,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Selection:
+class ResourceSelection:
     """The resources that the spec selects: by id, by filters, or by both."""
 
     id: str = ""
@@ -67,8 +67,8 @@ class MachineQuestions:
     image: ImageQuestion | None = None
     instance_type: str = ""
     vpc: str = ""
-    subnet: Selection | None = None
-    groups: tuple[Selection, ...] = ()
+    subnet: ResourceSelection | None = None
+    groups: tuple[ResourceSelection, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class MachineFacts:
     type: Answer[InstanceType] | NotThere | NoAnswer | None = None
     subnets: Answer[tuple[MachineSubnet, ...]] | NotThere | NoAnswer | None = None
     chosen: Answer[tuple[MachineSubnet, ...]] | NoAnswer | None = None
-    groups: Answer[Mapping[Selection, tuple[MachineGroup, ...]]] | NoAnswer | None = None
+    groups: Answer[Mapping[ResourceSelection, tuple[MachineGroup, ...]]] | NoAnswer | None = None
     full: frozenset[str] = frozenset()
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, Invalid, NotFound
 from freehold.providers.aws.answer_cache import AnswerCache
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.kinds import security_group, subnet
@@ -24,7 +24,7 @@ from freehold.providers.aws.machine.facts import (
     MachineGroup,
     MachineQuestions,
     MachineSubnet,
-    Selection,
+    ResourceSelection,
 )
 from freehold.providers.aws.reading import Ec2Read, read_by_filters
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
@@ -42,7 +42,7 @@ _ORDER = ("x86_64", "arm64")
 class AwsMachineFactsReader:
     """The answers of one account and region (:class:`facts.MachineFactsReader`)."""
 
-    def __init__(self, client: ApiClient, facts: AwsFacts, clock: Clock) -> None:
+    def __init__(self, client: AwsClient, facts: AwsFacts, clock: Clock) -> None:
         self._client = client
         self._clock = clock
         self.renew(facts)
@@ -161,7 +161,7 @@ class AwsMachineFactsReader:
             )
         )
 
-    async def _select_subnets(self, selection: Selection) -> tuple[MachineSubnet, ...]:
+    async def _select_subnets(self, selection: ResourceSelection) -> tuple[MachineSubnet, ...]:
         """Return what the spec selects in any VPC, each as its VPC shows it."""
         found = await self._select(selection, subnet.READ)
         shown: dict[str, MachineSubnet] = {}
@@ -170,14 +170,16 @@ class AwsMachineFactsReader:
             shown |= {each.id: each for each in there.value} if isinstance(there, Answer) else {}
         return tuple(shown[each.id] for each in sorted(found, key=lambda each: each.id) if each.id in shown)
 
-    async def _select_groups(self, selections: Sequence[Selection]) -> Mapping[Selection, tuple[MachineGroup, ...]]:
+    async def _select_groups(
+        self, selections: Sequence[ResourceSelection]
+    ) -> Mapping[ResourceSelection, tuple[MachineGroup, ...]]:
         return {each: await self._select_group(each) for each in selections}
 
-    async def _select_group(self, selection: Selection) -> tuple[MachineGroup, ...]:
+    async def _select_group(self, selection: ResourceSelection) -> tuple[MachineGroup, ...]:
         found = await self._select(selection, security_group.READ)
         return tuple(sorted((MachineGroup(each.id, each.attributes["vpc_id"]) for each in found), key=lambda g: g.id))
 
-    async def _select(self, selection: Selection, read: Ec2Read) -> Sequence[DecodedResource]:
+    async def _select(self, selection: ResourceSelection, read: Ec2Read) -> Sequence[DecodedResource]:
         """Return what all filters of a selection select; nothing where it has none, which would select everything."""
         filters: dict[str, Sequence[str]] = {read.id_filter: [selection.id]} if selection.id else {}
         filters |= {each.name: each.values for each in selection.filters}

@@ -14,8 +14,8 @@ from freehold.engine.outcomes import Reason
 from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
 from freehold.providers.aws.machine import questions
 from freehold.providers.aws.machine.cluster_view import ClusterView
-from freehold.providers.aws.machine.facts import Image, MachineFacts, MachineSubnet, Selection
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing
+from freehold.providers.aws.machine.facts import Image, MachineFacts, MachineSubnet, ResourceSelection
+from freehold.providers.aws.machine.recorded import InstanceStanding, RecordedInstance
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec, OtherVolume, RootVolume
 from freehold.providers.aws.types.instance import InstanceMetadataOptions, PrivateDNSName, Volume
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
@@ -43,7 +43,7 @@ class OwnerMachine:
     zone: str = ""
 
     @staticmethod
-    def of(raw: Mapping[str, Any], machine: Mapping[str, Any] | None) -> OwnerMachine:
+    def read(raw: Mapping[str, Any], machine: Mapping[str, Any] | None) -> OwnerMachine:
         """Read them from the object and its owner Machine."""
         said = machine or raw
         metadata, spec = said["metadata"], (machine or {}).get("spec") or {}
@@ -94,8 +94,8 @@ def decide(
 ) -> Decided:
     """Make the plan of a ``spec`` in which :mod:`spec_checks` found nothing, or say why there is none."""
     tags = tuple(sorted({**view.tags, **spec.additional_tags}.items()))
-    if recorded.standing in (Standing.GIVEN, Standing.GONE):
-        given = recorded.id if recorded.standing is Standing.GIVEN else ""
+    if recorded.standing in (InstanceStanding.GIVEN, InstanceStanding.GONE):
+        given = recorded.id if recorded.standing is InstanceStanding.GIVEN else ""
         zone = (spec.provider_id or "").removeprefix("aws:///").partition("/")[0]
         return MachinePlan(machine, view.cluster, given, not given, zone=zone, tags=tags, spot=is_spot(spec))
     asked = {
@@ -104,7 +104,7 @@ def decide(
     }
     if missing := {where: answer for where, answer in asked.items() if isinstance(answer, NoAnswer)}:
         return UndecidedSpec(missing, notes)
-    if recorded.standing is Standing.NONE and view.deleting:
+    if recorded.standing is InstanceStanding.NONE and view.deleting:
         return _wait(f"{view.title} is being deleted: no instance is made for it", notes)
     if machine.control_plane and view.forged:
         shown = ", ".join(view.forged)
@@ -273,10 +273,10 @@ def _groups(
 def check_groups(spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts) -> Iterator[SpecProblem]:
     """Check the groups that the spec names against what AWS said of them."""
     said = facts.groups.value if isinstance(facts.groups, Answer) else {}
-    named: list[tuple[str, Selection]] = [
-        (f"spec.securityGroupOverrides[{role}]", Selection(ident))
+    named: list[tuple[str, ResourceSelection]] = [
+        (f"spec.securityGroupOverrides[{role}]", ResourceSelection(ident))
         for role, ident in sorted(spec.security_group_overrides.items())
-        if Selection(ident) in said
+        if ResourceSelection(ident) in said
     ]
     named += [
         (f"spec.additionalSecurityGroups[{index}]", questions.select(each))

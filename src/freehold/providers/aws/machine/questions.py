@@ -15,9 +15,9 @@ from freehold.providers.aws.machine.facts import (
     ImageByParameter,
     ImageQuestion,
     MachineQuestions,
-    Selection,
+    ResourceSelection,
 )
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing
+from freehold.providers.aws.machine.recorded import InstanceStanding, RecordedInstance
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec, GroupReference, SubnetReference
 
 DEFAULT_ORG: Final = "819546954734"
@@ -43,23 +43,23 @@ def roles_of(control_plane: bool) -> tuple[str, ...]:
     return (*common, Role.CONTROL_PLANE.value) if control_plane else common
 
 
-def select(reference: SubnetReference | GroupReference) -> Selection:
+def select(reference: SubnetReference | GroupReference) -> ResourceSelection:
     """Return what a reference of the spec selects."""
     filters = tuple(Filter(each.name, tuple(each.values)) for each in reference.filters)
-    return Selection(reference.id or "", filters)
+    return ResourceSelection(reference.id or "", filters)
 
 
 def questions_of(
     spec: AWSMachineSpec, view: ClusterView, version: str, recorded: RecordedInstance, *, control_plane: bool = False
 ) -> MachineQuestions:
     """Return what is to be asked. Of an instance that is there only its groups are open."""
-    if recorded.standing is Standing.GIVEN:
+    if recorded.standing is InstanceStanding.GIVEN:
         return MachineQuestions()
     overrides = {
         role: ident for role, ident in spec.security_group_overrides.items() if role in roles_of(control_plane)
     }
     named = tuple(select(each) for each in spec.additional_security_groups)
-    named += tuple(Selection(ident) for _, ident in sorted(overrides.items()) if ident)
+    named += tuple(ResourceSelection(ident) for _, ident in sorted(overrides.items()) if ident)
     groups = tuple(dict.fromkeys(named))
     if recorded.is_chosen:
         return MachineQuestions(groups=groups)

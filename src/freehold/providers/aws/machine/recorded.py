@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from freehold.engine.journal import Entry, Journal, Phase
+from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.resources import NodeKey
 from freehold.engine.secret_values import without_digests
 from freehold.providers.aws.machine.bootstrap import BootstrapPlan, BootstrapSecret, name_secret
 from freehold.providers.aws.machine.keys import BOOTSTRAP_SECRET_KIND, INSTANCE
 
 
-class Standing(Enum):
+class InstanceStanding(Enum):
     """Whose the instance is."""
 
     NONE = "none"  # there is none yet
@@ -31,7 +31,7 @@ class RecordedInstance:
     ``is_vouched``: the operator itself wrote the id.
     """
 
-    standing: Standing = Standing.NONE
+    standing: InstanceStanding = InstanceStanding.NONE
     id: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
     is_vouched: bool = True
@@ -39,7 +39,7 @@ class RecordedInstance:
     @property
     def is_chosen(self) -> bool:
         """Return whether image, subnet and the rest are chosen already, or are none of ours to choose."""
-        return self.standing is not Standing.NONE
+        return self.standing is not InstanceStanding.NONE
 
 
 def instance_of(provider_id: str) -> str:
@@ -54,13 +54,13 @@ def read_recorded(provider_id: str, record: Mapping[NodeKey, Entry]) -> Recorded
     lost record back before it counts as given (:mod:`freehold.engine.phases.recovery`).
     """
     entry, named = record.get(INSTANCE), instance_of(provider_id)
-    if entry and entry.phase.ours:
+    if entry and entry.state.ours:
         request = without_digests(entry.request or {})
-        return RecordedInstance(Standing.OURS if entry.id else Standing.OPEN, entry.id, request)
+        return RecordedInstance(InstanceStanding.OURS if entry.id else InstanceStanding.OPEN, entry.id, request)
     if entry and entry.gone:
-        return RecordedInstance(Standing.GONE, entry.gone)
-    if named and (entry is None or entry.phase in (Phase.VACANT, Phase.GIVEN)):
-        return RecordedInstance(Standing.GIVEN, named)
+        return RecordedInstance(InstanceStanding.GONE, entry.gone)
+    if named and (entry is None or entry.state in (RecordState.VACANT, RecordState.GIVEN)):
+        return RecordedInstance(InstanceStanding.GIVEN, named)
     return RecordedInstance()
 
 
@@ -69,6 +69,6 @@ def read_recorded_bootstrap(journal: Journal) -> BootstrapPlan:
     secrets = (
         BootstrapSecret(key.logical, {"name": name_secret(journal.owner.uuid, key.logical)})
         for key, entry in sorted(journal.entries.items(), key=lambda item: str(item[0]))
-        if key.kind == BOOTSTRAP_SECRET_KIND and entry.phase.ours
+        if key.kind == BOOTSTRAP_SECRET_KIND and entry.state.ours
     )
     return BootstrapPlan(secrets=tuple(secrets))

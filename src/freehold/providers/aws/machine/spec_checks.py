@@ -16,7 +16,7 @@ from freehold.providers.aws.machine.cluster_view import ClusterView
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.aws.machine.machine_plan import OwnerMachine
 from freehold.providers.aws.machine.questions import ask_image
-from freehold.providers.aws.machine.recorded import RecordedInstance, Standing, instance_of
+from freehold.providers.aws.machine.recorded import InstanceStanding, RecordedInstance, instance_of
 from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key
 from freehold.providers.aws.types.rules import OWNERSHIP_PREFIX, TOO_MANY_TAGS, aws_tag_problems
@@ -47,7 +47,7 @@ def check(
 
 def warn(spec: AWSMachineSpec, recorded: RecordedInstance) -> Iterator[SpecWarning]:
     """Say what a person may not expect."""
-    if recorded.standing is Standing.GIVEN:
+    if recorded.standing is InstanceStanding.GIVEN:
         yield SpecWarning(
             "spec.providerID",
             f"instance {recorded.id} was there before this object: it is used as it is, never changed and never "
@@ -58,12 +58,12 @@ def warn(spec: AWSMachineSpec, recorded: RecordedInstance) -> Iterator[SpecWarni
 
 def _identity(spec: AWSMachineSpec, recorded: RecordedInstance) -> Checks:
     named = instance_of(spec.provider_id or "")
-    if recorded.standing is Standing.OURS and recorded.is_vouched and named and named != recorded.id:
+    if recorded.standing is InstanceStanding.OURS and recorded.is_vouched and named and named != recorded.id:
         yield SpecProblem(
             "spec.providerID",
             f"it names {named}, and the instance of this machine is {recorded.id}; write that, or remove the field",
         )
-    if spec.instance_id and not named and recorded.standing is Standing.NONE:
+    if spec.instance_id and not named and recorded.standing is InstanceStanding.NONE:
         yield SpecProblem(
             "spec.instanceID",
             "alone it names no machine; to use an instance that is there give providerID, aws:///<zone>/"

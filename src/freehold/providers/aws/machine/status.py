@@ -37,7 +37,7 @@ _REPLACE = "it is not made again: delete its Machine, or this object, to have an
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
     """Build the status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     before: Mapping[str, Any] = raw.get("status") or {}
-    machine = _Machine.of(raw, report)
+    machine = _Machine.read(raw, report)
     status: Status = {**before, "ready": before.get("ready") is True}
     if report.journal:
         status["identity"] = dict(identity.build_status_identity(raw, report.journal))
@@ -47,13 +47,13 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
             before.get("resources") or (), graph, report.journal, report.outcomes, api_conditions.format_time(now),
             deleting=report.deleting, deleted=report.deleted,
         )  # fmt: skip
-    status |= machine.shown()
+    status |= machine.show_fields()
     spec = None
     if report.deleting or report.plan is None:
         observations = list(_observe_deletion(report, machine))
     else:
         observations = list(_observe(report, machine))
-        spec = machine.filled_in()
+        spec = machine.fill_spec()
         if machine.runs and machine.provider_id and machine.is_registered:
             status["ready"] = True
     if status["ready"]:
@@ -83,7 +83,7 @@ class _Machine:
     """What must be there first and is blocked."""
 
     @staticmethod
-    def of(raw: Mapping[str, Any], report: PassReport) -> _Machine:
+    def read(raw: Mapping[str, Any], report: PassReport) -> _Machine:
         plan = report.plan.machine_plan if isinstance(report.plan, WantedMachine) else None
         entry = report.journal.get(INSTANCE) if report.journal else None
         outcome = report.outcomes.get(INSTANCE)
@@ -123,7 +123,7 @@ class _Machine:
     def provider_id(self) -> str:
         """``aws:///<zone>/<id>`` of ours, once both are known; the spec's until then, and of one that is given."""
         zone = str(self.seen.attributes.get("zone") or "") if self.seen else ""
-        if self.entry is not None and self.entry.phase.ours and not self._is_unproven and self.id and zone:
+        if self.entry is not None and self.entry.state.ours and not self._is_unproven and self.id and zone:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
@@ -133,7 +133,7 @@ class _Machine:
         said: Mapping[str, str] = self.seen.attributes.get("waiting_parts") or {} if self.seen else {}
         return [f"{part}: {why}" for part, why in said.items()]
 
-    def filled_in(self) -> Mapping[str, Any] | None:
+    def fill_spec(self) -> Mapping[str, Any] | None:
         """Return the fields of the spec to be written, as upstream writes them; None where they are there."""
         spec = self.raw.get("spec") or {}
         ident = self.provider_id.rpartition("/")[2]
@@ -141,7 +141,7 @@ class _Machine:
         changed = {name: value for name, value in wanted.items() if spec.get(name) != value}
         return changed or None
 
-    def shown(self) -> Status:
+    def show_fields(self) -> Status:
         """Return the fields that a look shows; what the last one did not see stays."""
         found: Status = {}
         if self.plan is not None and self.plan.spot:
@@ -271,7 +271,7 @@ def _observe_deletion(report: PassReport, machine: _Machine) -> Iterator[Observa
     message = "; ".join(lines) or "being deleted"
     yield Observation(names.READY, "False", names.REASON_DELETING, message)
     yield observe_deletion(report.outcomes, lines)
-    if machine.entry is not None and machine.entry.phase.ours:
+    if machine.entry is not None and machine.entry.state.ours:
         yield Observation(aws_names.INSTANCE_READY, "False", names.REASON_DELETING, message)
     yield observe_not_paused()
 

@@ -10,7 +10,7 @@ from freehold.engine.errors import CloudError, NotOffered, Unavailable
 from freehold.engine.port import Port
 from freehold.providers.aws.accounts import AwsAccount, AwsCloud
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.identity_objects import DEFAULT, IdentityNotUsable, IdentityReference, RoleRequest
 from freehold.providers.aws.tags.dialect import AWS
@@ -18,11 +18,11 @@ from freehold.providers.aws.tags.native_tags import NativeTags, ReadMode, ec2_re
 from freehold.providers.aws.tags.tag_map import Tags
 from freehold.providers.aws.tags.tagged_resources import find_named, kind_of
 from freehold.providers.aws.tags.tagging_api import TaggingApi
-from freehold.tags.policy.batches import Batch, Verb
+from freehold.tags.policy.batches import Batch, TagVerb
 from freehold.tags.policy.classifiers import Query
 from freehold.tags.policy.plan_resources import ReadCost
 from freehold.tags.policy.references import Refused
-from freehold.tags.policy.resources import Resource, single_valued
+from freehold.tags.policy.resources import TaggedResource, single_valued
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import SharedFinds, TagEndpoint, UnreachableRegion
 
@@ -77,7 +77,7 @@ class RegionIndex(SharedFinds[TagsByArn]):
 class AwsTagEndpoint:
     """One region of one account (tag_endpoint.TagEndpoint): the index finds, services are read, both are written."""
 
-    def __init__(self, account: str, region: str, client: ApiClient, port: Port, index: RegionIndex) -> None:
+    def __init__(self, account: str, region: str, client: AwsClient, port: Port, index: RegionIndex) -> None:
         self.account = account
         self.region = region
         self._client = client
@@ -86,12 +86,12 @@ class AwsTagEndpoint:
         self._native = NativeTags(client)
         self._tagging = TaggingApi(client)
 
-    async def find(self, query: Query) -> Sequence[Resource]:
+    async def find(self, query: Query) -> Sequence[TaggedResource]:
         """Services do not stand in for the index: they would show less."""
         found = await self._index.find(query, lambda each: self._tagging.find_by_tag(each.key, each.values or ()))
         return [self._resource(arn, tags) for arn, tags in found.items()]
 
-    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+    async def read(self, ids: Collection[str]) -> Mapping[str, TaggedResource | CloudError]:
         unknown = [arn for arn in ids if read_mode(arn) is ReadMode.NEVER]
         known = await self._native.tags_of_each([arn for arn in ids if arn not in unknown])
         found: dict[str, Tags | CloudError] = dict(known)
@@ -110,9 +110,9 @@ class AwsTagEndpoint:
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         tags = {key: value or "" for key, value in batch.tags}
         match batch.verb:
-            case Verb.TAG_RESOURCES:
+            case TagVerb.TAG_RESOURCES:
                 return await self._tagging.tag(batch.targets, tags)
-            case Verb.UNTAG_RESOURCES:
+            case TagVerb.UNTAG_RESOURCES:
                 return await self._tagging.untag(batch.targets, tags)
         verb = "detach" if batch.verb.removes else "attach"
         service, operation, params = ec2_request(verb, batch.targets, tags)
@@ -137,7 +137,7 @@ class AwsTagEndpoint:
     def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
         return find_named(error, resources)
 
-    def _resource(self, arn: str, tags: Tags) -> Resource:
+    def _resource(self, arn: str, tags: Tags) -> TaggedResource:
         return resource_of(arn, tags, self.account, self.region)
 
 
@@ -150,7 +150,9 @@ class AwsTagAccounts:
         self._clock = clock
         self._indexes: dict[tuple[IdentityReference, str], RegionIndex] = {}
 
-    async def at(self, place: TagScope, subject: str) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
+    async def find_endpoints(
+        self, place: TagScope, subject: str
+    ) -> Sequence[TagEndpoint | UnreachableRegion] | Refused:
         if self._cloud is None:
             return Refused("NoCredentials", "the operator does not serve AWS: start it with AWS credentials")
         if not place.regions:
@@ -195,6 +197,6 @@ def _unreadable(arn: str) -> CloudError:
     )
 
 
-def resource_of(text: str, tags: Tags, account: str, region: str) -> Resource:
+def resource_of(text: str, tags: Tags, account: str, region: str) -> TaggedResource:
     """Describe a resource with its tags. ``account`` and ``region``: where it was found; an ARN may have neither."""
-    return Resource(text, AWS, kind_of(text), account, region, single_valued(tags))
+    return TaggedResource(text, AWS, kind_of(text), account, region, single_valued(tags))

@@ -13,7 +13,7 @@ from freehold.engine.errors import CloudError, Denied, Invalid, NotFound, Quota
 from freehold.engine.keyed_codec import CARRIED
 from freehold.engine.port import run_together
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.tags.tag_map import Tags
 
 TagsByArn = dict[str, dict[str, str]]
@@ -126,7 +126,7 @@ def group_by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
 class NativeTags:
     """Reads and writes of tags through each service's own calls."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     # -- reading ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from freehold.engine.inventory import TagChange
 from freehold.engine.keyed_codec import UUID
 from freehold.providers.aws import errors
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient, Json
+from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn
 from freehold.providers.aws.tags.source import group_changes
 
@@ -21,7 +21,7 @@ from freehold.providers.aws.tags.source import group_changes
 class ServiceTags:
     """Tags, found and changed through the services that keep them (source.TagSource)."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
         self._native = NativeTags(client)
 

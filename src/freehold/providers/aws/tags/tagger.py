@@ -11,7 +11,7 @@ from freehold.engine.inventory import TagChange, TagsByTarget
 from freehold.engine.keyed_codec import UUID, WITHIN
 from freehold.engine.tag_api_fallback import FallbackTagger
 from freehold.engine.tag_text import texts
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.tags import tagging_api
 from freehold.providers.aws.tags.native_tags import NativeTags, TagsByArn
 from freehold.providers.aws.tags.service_tags import ServiceTags
@@ -43,7 +43,7 @@ class SourceTagger:
     async def find_by_any_tag(self, tags: Mapping[str, str]) -> TagsByArn:
         return await self._source.find_by_any_tag(tags)
 
-    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+    async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         found = await self._source.find_marked(uuid, also)
         return _to_texts(found | (await self._native.find_carriers(uuid) if self._carries else {}))
 
@@ -75,7 +75,7 @@ class AwsTagger(FallbackTagger[SourceTagger]):
 
     def __init__(
         self,
-        client: ApiClient,
+        client: AwsClient,
         clock: Clock,
         carried: Collection[str] = (),
         refused_at: dict[str, float] | None = None,
@@ -96,7 +96,7 @@ class AwsTagger(FallbackTagger[SourceTagger]):
         """Return what has one of these tags (source.TagSource). Services' lists are read once for all of them."""
         return await self.ask("find_by_tag", lambda tagger: tagger.find_by_any_tag(tags))
 
-    async def within(self, uuid: str) -> TagsByTarget:
+    async def find_inner_targets(self, uuid: str) -> TagsByTarget:
         """Return the resources of owners within this cluster: machines, node pools (inventory.InnerOwners)."""
         return _to_texts(await self.find_by_tag(WITHIN, [uuid]))
 

@@ -15,7 +15,7 @@ from freehold.engine.keyed_codec import UUID
 from freehold.engine.port import Effect
 from freehold.providers.aws import errors
 from freehold.providers.aws.arn import Arn
-from freehold.providers.aws.calls import ApiClient
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.tags.native_tags import (
     Keeper,
@@ -39,7 +39,7 @@ BATCH = 20
 class TaggingApi:
     """An index that lags: what it shows has existed, what it does not show is only a hint (source.TagSource)."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: AwsClient) -> None:
         self._client = client
 
     async def find_by_tag(
@@ -131,7 +131,7 @@ class TaggingApi:
             advice = "Take tags off it that nobody needs, or give fewer"
             return Quota(f"AWS could not {verb} the tags of {target}: {text}", advice=advice, code=code)
         arn = Arn.parse(target)
-        failure = errors.Failure(
+        failure = errors.AwsFailure(
             status=int(said.get("StatusCode") or 0),
             code=code,
             text=text,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Int32, Items, Rule, build_extensions
+from freehold.api.base import ApiModel, ApiRule, Int32, Items, build_extensions
 from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
 from freehold.api.status import Identity
 
@@ -44,7 +44,7 @@ class LabelRequirement(ApiModel):
     """A requirement on one label."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : "
             "self.operator in ['Exists', 'DoesNotExist'] && (!has(self.values) || size(self.values) == 0)",
             "the operator is In or NotIn with values, or Exists or DoesNotExist without",
@@ -59,7 +59,7 @@ class LabelRequirement(ApiModel):
     """Values, for ``In`` and ``NotIn``."""
 
 
-class LabelSelector(ApiModel):
+class NamespaceSelector(ApiModel):
     """Requirements on labels, all of which must hold. Without any, nothing is selected."""
 
     match_expressions: Annotated[
@@ -79,7 +79,7 @@ class AllowedNamespaces(ApiModel):
 
     names: Annotated[Items[str] | None, Field(alias="list", json_schema_extra=_NULLABLE)] = None
     """Names of namespaces."""
-    selector: Annotated[LabelSelector, Field(json_schema_extra=build_extensions(map_type="atomic"))] | None = None
+    selector: Annotated[NamespaceSelector, Field(json_schema_extra=build_extensions(map_type="atomic"))] | None = None
     """Labels of namespaces."""
 
 
@@ -90,7 +90,7 @@ class AWSClusterStaticIdentitySpec(ApiModel):
     """Keys in a Secret."""
 
     RULES = (
-        Rule("self.secretRef == oldSelf.secretRef", "it cannot change; make another identity", field=".secretRef"),
+        ApiRule("self.secretRef == oldSelf.secretRef", "it cannot change; make another identity", field=".secretRef"),
     )
 
     allowed_namespaces: Allowed = None
@@ -104,7 +104,7 @@ class AWSClusterRoleIdentitySpec(ApiModel):
     """A role that another identity assumes."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "has(self.sourceIdentityRef)",
             "a role is assumed by somebody: name an identity in sourceIdentityRef, most often "
             "AWSClusterControllerIdentity default",
@@ -132,7 +132,7 @@ class AWSClusterRoleIdentitySpec(ApiModel):
 class AWSClusterControllerIdentitySpec(ApiModel):
     """The operator's own credentials."""
 
-    RULES = (Rule("self == oldSelf", "it cannot change; delete it and create it anew"),)
+    RULES = (ApiRule("self == oldSelf", "it cannot change; delete it and create it anew"),)
 
     allowed_namespaces: Allowed = None
     """Which namespaces may use it; none when omitted."""
@@ -149,7 +149,7 @@ class AWSClusterRoleIdentity(ApiModel):
     """An identity that is a role."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "!has(self.spec) || !has(self.spec.sourceIdentityRef) || "
             "self.spec.sourceIdentityRef.kind != 'AWSClusterRoleIdentity' || "
             "self.spec.sourceIdentityRef.name != self.metadata.name",
@@ -166,7 +166,9 @@ class AWSClusterControllerIdentity(ApiModel):
     """The identity of the operator itself; the only one is called ``default``."""
 
     RULES = (
-        Rule("self.metadata.name == 'default'", "there is one AWSClusterControllerIdentity, and it is called default"),
+        ApiRule(
+            "self.metadata.name == 'default'", "there is one AWSClusterControllerIdentity, and it is called default"
+        ),
     )
 
     spec: AWSClusterControllerIdentitySpec = Field(default_factory=AWSClusterControllerIdentitySpec)

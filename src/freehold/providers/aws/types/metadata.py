@@ -8,7 +8,7 @@ from pydantic import Field
 
 from freehold.api import patterns
 from freehold.api import tag_sentences as sentences
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 from freehold.api.metadata_operations import COMMON_RULES, ExactTags, Keys, Opcode, listed_rules
 from freehold.api.metadata_status import MetadataStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference
@@ -23,23 +23,23 @@ def _aws_legal(text: str) -> str:
 AWS_RULES: Final = (
     *COMMON_RULES,
     *listed_rules(_aws_legal, _aws_legal, sentences.AWS_CHARACTER),
-    Rule(
+    ApiRule(
         "!has(self.resourcetags) || self.resourcetags.all(key, "
         f"{_aws_legal('key')} && {_aws_legal('self.resourcetags[key]')})",
         sentences.AWS_CHARACTER,
         field=".resourcetags",
     ),
-    Rule(
+    ApiRule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !self.resourcetags[key].matches('^[aA][wW][sS]:'))",
         sentences.AWS_RESERVED_VALUE,
         field=".resourcetags",
     ),
-    Rule(
+    ApiRule(
         "!has(self.resourcetags) || self.resourcetags.all(key, size(key) >= 1 && size(key) <= 128)",
         sentences.AWS_KEY_LENGTH,
         field=".resourcetags",
     ),
-    Rule(
+    ApiRule(
         "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^[aA][wW][sS]:'))",
         sentences.AWS_RESERVED_KEY,
         field=".resourcetags",

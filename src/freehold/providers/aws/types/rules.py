@@ -12,7 +12,7 @@ from ipaddress import IPv6Network
 from typing import Any, Final
 
 from freehold.api import patterns
-from freehold.api.base import Broken, Rule
+from freehold.api.base import ApiRule, Broken
 from freehold.api.rules import (
     RANGE,
     Format,
@@ -86,10 +86,10 @@ INGRESS_RULES: Final = (
 # --- the VPC and its subnets -------------------------------------------------------------------
 
 # The reconciler ignores or refuses the fields of the first four (freehold.providers.aws.cluster.types.fields).
-CARRIER_GATEWAY: Final = Rule("self.startsWith('cagw-')", "the id of a carrier gateway begins with cagw-")
-FALLBACK_ORDER: Final = Rule("self in ['none', 'amazon-pool']", "write none or amazon-pool")
+CARRIER_GATEWAY: Final = ApiRule("self.startsWith('cagw-')", "the id of a carrier gateway begins with cagw-")
+FALLBACK_ORDER: Final = ApiRule("self in ['none', 'amazon-pool']", "write none or amazon-pool")
 ADDRESS_POOL_RULES: Final = (
-    Rule(
+    ApiRule(
         "has(self.publicIpv4Pool) == has(self.publicIpv4PoolFallbackOrder)",
         "publicIpv4Pool and publicIpv4PoolFallbackOrder need each other; set both or none",
     ),
@@ -97,12 +97,12 @@ ADDRESS_POOL_RULES: Final = (
 )
 IPV6_RULES: Final = (
     schema_only(require_format("cidrBlock", _IPV6)),
-    Rule(
+    ApiRule(
         "!has(self.cidrBlock) || self.cidrBlock == '' || has(self.poolId)",
         "a range of your own needs its pool; set poolId, or remove cidrBlock to get a range from Amazon",
         field=".cidrBlock",
     ),
-    Rule(
+    ApiRule(
         "!has(self.ipamPool) || !(has(self.cidrBlock) || has(self.poolId))",
         "ipamPool chooses the range; remove cidrBlock and poolId",
         field=".ipamPool",
@@ -112,12 +112,12 @@ SECONDARY_RANGE: Final = require_format("ipv4CidrBlock", _IPV4)
 VPC_RULES: Final = (
     require_format("cidrBlock", _IPV4),
     require_format("id", _VPC),
-    Rule(
+    ApiRule(
         "!has(self.ipamPool) || !has(self.cidrBlock) || self.cidrBlock == ''",
         "ipamPool chooses the range; remove cidrBlock",
         field=".ipamPool",
     ),
-    Rule(
+    ApiRule(
         "!has(self.ipamPool) || has(self.ipamPool.id) || has(self.ipamPool.name)",
         "give the pool's id or its name",
         field=".ipamPool",
@@ -128,7 +128,7 @@ SUBNET_RULES: Final = (
     require_format("ipv6CidrBlock", _IPV6),
     # The reconciler knows which zones there are, and serves no other type.
     schema_only(require_format("availabilityZone", _ZONE)),
-    Rule(
+    ApiRule(
         "!has(self.zoneType) || self.zoneType == 'availability-zone' || has(self.parentZoneName)",
         "a local or Wavelength zone belongs to another one; set parentZoneName",
     ),
@@ -138,7 +138,7 @@ NETWORK_RULES: Final = (require_formats("nodePortIngressRuleCidrBlocks", _IPV4),
 # --- load balancers ----------------------------------------------------------------------------
 
 
-def _require_unused(field: str, is_unset: str) -> Rule:
+def _require_unused(field: str, is_unset: str) -> ApiRule:
     return require(
         f"self.loadBalancerType != 'disabled' || {is_unset}",
         "there is no load balancer; remove it",
@@ -183,7 +183,7 @@ LOAD_BALANCER_RULES: Final = (
 FIRST, SECOND = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 
 
-def _require_of_second(cel: str, message: str, holds: Callable[[Any, Any], bool], field: str) -> Rule:
+def _require_of_second(cel: str, message: str, holds: Callable[[Any, Any], bool], field: str) -> ApiRule:
     """Make a rule for the second load balancer. ``holds`` is asked of it and of the first one, None if omitted."""
 
     def holds_of_both(spec: Any) -> bool:
@@ -202,7 +202,7 @@ CLUSTER_RULES: Final = (
         lambda second, first: bool(second.name),
         "name",
     ),
-    Rule(
+    ApiRule(
         f"!has(self.{SECOND}) || !has(self.{SECOND}.name) || !has(self.{FIRST}) || !has(self.{FIRST}.name) || "
         f"self.{SECOND}.name != self.{FIRST}.name",
         "the two load balancers have the same name; change one",
@@ -237,13 +237,13 @@ class TagRule:
     message: str
     holds: Callable[[str, str], bool]
 
-    def require_of_all(self) -> Rule:
+    def require_of_all(self) -> ApiRule:
         """Make the rule that it holds for the tags of a cluster."""
 
         def find(tags: dict[str, str]) -> Iterable[Broken]:
             return (Broken(f"[{key}]") for key, value in tags.items() if not self.holds(key, value))
 
-        return Rule(f"self.all(key, {self.cel})", self.message, of="additionalTags", find=find)
+        return ApiRule(f"self.all(key, {self.cel})", self.message, of="additionalTags", find=find)
 
 
 _TAG_TEXT = "[a-zA-Z0-9 _.:/=+@-]*"

@@ -12,7 +12,7 @@ from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, Taggin
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
 from freehold.providers.ibm.buckets import Buckets, join_id, split_id
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.marks import named_in_mark
 from freehold.providers.ibm.times import SETTLE
 
@@ -34,7 +34,7 @@ def _to_observed(instance: str, region: str, name: str, target: str) -> Observed
 class CosBucketDriver:
     """A driver. A bucket is ready at once and gone at once."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._buckets = Buckets(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -84,7 +84,7 @@ class CosBucketDriver:
         await self._buckets.delete(region, name)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     return Kind(
         name=KIND,
         api="cos",

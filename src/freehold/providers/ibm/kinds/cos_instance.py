@@ -11,7 +11,7 @@ from freehold.engine.drivers import Listed
 from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import buckets
-from freehold.providers.ibm.calls import PAGE, ApiClient
+from freehold.providers.ibm.calls import PAGE, IbmClient
 from freehold.providers.ibm.resource_controller import COS, Instances, index_by_id, to_observed
 from freehold.providers.ibm.times import SETTLE
 
@@ -21,7 +21,7 @@ TARGET = "Global"
 class CosInstanceDriver:
     """A driver. Names need not be unique; instances are global."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._instances = Instances(client, COS)
         self._buckets = buckets.Buckets(client)
 
@@ -56,7 +56,7 @@ class CosInstanceDriver:
         """Return an empty name: the account has one list."""
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         return [Listed(to_observed(body)) for body in await self._instances.list_running()]
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
@@ -64,7 +64,7 @@ class CosInstanceDriver:
         return [Observed(buckets.join_id(ref.id, region, name), name, State.READY) for name, region in inside.items()]
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     driver = CosInstanceDriver(client)
     return Kind(
         name="cos-instance",

@@ -13,7 +13,7 @@ from freehold.engine.errors import CloudError, InUse, NotFound, NotReady
 from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import ApiClient
+from freehold.providers.ibm.calls import IbmClient
 from freehold.providers.ibm.dhcp_networks import MarkedNetworks, observe_network, observe_server
 from freehold.providers.ibm.names import DHCP, birth_name, has_nonce
 from freehold.providers.ibm.power_networks import PowerNetworks
@@ -23,7 +23,7 @@ from freehold.providers.ibm.times import SETTLE
 class DhcpServerDriver:
     """A driver. IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._power = PowerNetworks(client)
         self._marks = MarkedNetworks(self._power)
 
@@ -174,7 +174,7 @@ def _shows_no_network(one: Observed) -> bool:
     return False
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     return Kind(
         name="dhcp-server",
         api="power",

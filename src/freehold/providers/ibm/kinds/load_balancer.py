@@ -24,7 +24,7 @@ from freehold.engine.kinds import (
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import vpc
 from freehold.providers.ibm.balancer_parts import Listeners, pool_prototype
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.names import VPC, has_nonce, nested_birth_name
 from freehold.providers.ibm.times import SETTLE
 
@@ -40,7 +40,7 @@ def _to_observed(region: str, body: Json) -> Observed:
     return vpc.to_observed(region, body, body["provisioning_status"], attributes, _pools(body))
 
 
-def _listed(region: str, body: Json) -> Listed:
+def _to_row(region: str, body: Json) -> Listed:
     """Return a row without parts: the list names listeners by id only."""
     return Listed(_to_observed(region, body))
 
@@ -60,10 +60,10 @@ def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
 class LoadBalancerDriver:
     """A driver. Names are unique in a VPC, but the list is the region's, with namesakes of other VPCs."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
-        self._balancers = vpc.Collection(client, "load_balancer", "load_balancers")
-        self._subnets = vpc.Collection(client, "subnet", "subnets")
+        self._balancers = vpc.VpcCollection(client, "load_balancer", "load_balancers")
+        self._subnets = vpc.VpcCollection(client, "subnet", "subnets")
         self._listeners = Listeners(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -161,7 +161,7 @@ class LoadBalancerDriver:
         return theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     driver = LoadBalancerDriver(client)
     return Kind(
         name="load-balancer",
@@ -178,5 +178,5 @@ def kind(client: ApiClient) -> Kind:
         ),
         parts=PartRules(born_with=True, calls_a_part=2, driver=driver),
         deletion=DeleteRules(delete_command="ibmcloud is load-balancer-delete {id}", usual_time=120.0, usage=driver),
-        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed)),
+        reads=ReadRules(listing=vpc.VpcListing(vpc.VpcCollection(client, "load_balancer", "load_balancers"), _to_row)),
     )

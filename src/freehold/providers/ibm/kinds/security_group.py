@@ -20,7 +20,7 @@ from freehold.engine.kinds import (
 )
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import rules, vpc
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.names import VPC, birth_name
 from freehold.providers.ibm.times import SETTLE
 
@@ -30,15 +30,15 @@ def _to_observed(region: str, body: Json) -> Observed:
     return vpc.to_observed(region, body, "available", {"vpc": body["vpc"]["id"]})
 
 
-def _listed(region: str, body: Json) -> Listed:
+def _to_row(region: str, body: Json) -> Listed:
     return Listed(_to_observed(region, body), rules.parts_of(body))
 
 
-class SecurityGroupDriver:
+class IbmSecurityGroupDriver:
     """A driver. Names are unique in a VPC."""
 
-    def __init__(self, client: ApiClient) -> None:
-        self._groups = vpc.Collection(client, "security_group", "security_groups")
+    def __init__(self, client: IbmClient) -> None:
+        self._groups = vpc.VpcCollection(client, "security_group", "security_groups")
         self._rules = rules.SecurityGroupRules(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -98,8 +98,8 @@ class SecurityGroupDriver:
         await self._rules.remove(*vpc.split_id(ref.id), part)
 
 
-def kind(client: ApiClient) -> Kind:
-    driver = SecurityGroupDriver(client)
+def kind(client: IbmClient) -> Kind:
+    driver = IbmSecurityGroupDriver(client)
     return Kind(
         name="security-group",
         api="vpc",
@@ -113,5 +113,7 @@ def kind(client: ApiClient) -> Kind:
         attributes=AttributeRules(mutable=frozenset({"name"})),
         parts=PartRules(exclusive=frozenset({rules.KIND}), driver=driver),
         deletion=DeleteRules(delete_command="ibmcloud is security-group-delete {id}", usual_time=2.0),
-        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "security_group", "security_groups"), _listed)),
+        reads=ReadRules(
+            listing=vpc.VpcListing(vpc.VpcCollection(client, "security_group", "security_groups"), _to_row)
+        ),
     )

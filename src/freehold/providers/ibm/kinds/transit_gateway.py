@@ -9,7 +9,7 @@ from freehold.engine.errors import InUse
 from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.names import TRANSIT, birth_name, has_nonce, matches
 from freehold.providers.ibm.times import SETTLE, epoch
 from freehold.providers.ibm.transit_connections import Connections
@@ -47,7 +47,7 @@ def _to_observed(body: Json) -> Observed:
 class TransitGatewayDriver:
     """A driver. A gateway that is ``deleted`` may still be listed for a while (terraform-provider-ibm#1783)."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
         self._sdk = client.session.transit
         self._connections = Connections(client)
@@ -124,7 +124,7 @@ class TransitGatewayDriver:
         """Return an empty name: the account has one list."""
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         return [Listed(_to_observed(body)) for body in await self._list_all()]
 
     async def _list_all(self) -> list[Json]:
@@ -148,7 +148,7 @@ def _matches_want(body: Json, want: Want) -> bool:
     return body["location"] == want.request["location"] and matches(body["name"], want.name, want.nonces)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     driver = TransitGatewayDriver(client)
     return Kind(
         name="transit-gateway",

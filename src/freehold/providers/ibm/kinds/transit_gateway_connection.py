@@ -13,7 +13,7 @@ from freehold.engine.errors import NotFound
 from freehold.engine.kinds import CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.ibm import crn
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.names import TRANSIT, birth_name, has_nonce
 from freehold.providers.ibm.times import SETTLE, epoch
 from freehold.providers.ibm.transit_connections import Connections
@@ -51,7 +51,7 @@ def _to_observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
 class ConnectionDriver:
     """A driver. Several connections of one gateway are observed by one list."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
         self._sdk = client.session.transit
         self._connections = Connections(client)
@@ -118,7 +118,7 @@ class ConnectionDriver:
         """Return an empty name: the account has one list."""
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         bodies = await self._connections.list_for_account()
         gateways = [body.get("transit_gateway") or {} for body in bodies]
         return [
@@ -161,7 +161,7 @@ def _matches_want(body: Json, want: Want) -> bool:
     return same_network or has_nonce(body.get("name", ""), want.nonces)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     driver = ConnectionDriver(client)
     return Kind(
         name="transit-gateway-connection",

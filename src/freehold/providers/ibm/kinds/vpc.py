@@ -22,7 +22,7 @@ from freehold.engine.kinds import (
 )
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Part, Ref, Request, Want
 from freehold.providers.ibm import vpc
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json, require_rows
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json, require_rows
 from freehold.providers.ibm.names import VPC, birth_name, matches
 from freehold.providers.ibm.rules import SecurityGroupRules, part_of, parts_of
 from freehold.providers.ibm.times import SETTLE
@@ -33,14 +33,14 @@ def _to_observed(region: str, body: Json) -> Observed:
     return vpc.to_observed(region, body, body["status"], attributes)
 
 
-class VpcDriver:
+class IbmVpcDriver:
     """A driver that also lists the contents, and the rules of the default group (parts of kind ``rule``)."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._client = client
-        self._vpcs = vpc.Collection(client, "vpc", "vpcs")
-        self._subnets = vpc.Collection(client, "subnet", "subnets")
-        self._groups = vpc.Collection(client, "security_group", "security_groups")
+        self._vpcs = vpc.VpcCollection(client, "vpc", "vpcs")
+        self._subnets = vpc.VpcCollection(client, "subnet", "subnets")
+        self._groups = vpc.VpcCollection(client, "security_group", "security_groups")
         self._rules = SecurityGroupRules(client)
         self._default_groups: dict[str, str] = {}
 
@@ -130,7 +130,7 @@ class VpcDriver:
     def list_of(self, ref: Ref) -> str:
         return vpc.split_id(ref.id)[0]
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         """Return the VPCs of a region; the list of its security groups has the rules of their default groups."""
         rules = {body["id"]: parts_of(body) async for body in self._groups.iterate(name)}
         return [
@@ -149,8 +149,8 @@ class VpcDriver:
         return self._default_groups[ident]
 
 
-def kind(client: ApiClient) -> Kind:
-    driver = VpcDriver(client)
+def kind(client: IbmClient) -> Kind:
+    driver = IbmVpcDriver(client)
     return Kind(
         name="vpc",
         api="vpc",

@@ -9,7 +9,7 @@ from freehold.engine.drivers import Listed
 from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, Want
 from freehold.providers.ibm import vpc
-from freehold.providers.ibm.calls import ApiClient, Json
+from freehold.providers.ibm.calls import IbmClient, Json
 from freehold.providers.ibm.names import VPC, birth_name
 from freehold.providers.ibm.times import SETTLE
 
@@ -19,15 +19,15 @@ def _to_observed(region: str, body: Json) -> Observed:
     return vpc.to_observed(region, body, body["status"], attributes)
 
 
-def _listed(region: str, body: Json) -> Listed:
+def _to_row(region: str, body: Json) -> Listed:
     return Listed(_to_observed(region, body))
 
 
 class VpcSubnetDriver:
     """A driver. A subnet is a requested range, or is cut by size from an address prefix of its zone."""
 
-    def __init__(self, client: ApiClient) -> None:
-        self._subnets = vpc.Collection(client, "subnet", "subnets")
+    def __init__(self, client: IbmClient) -> None:
+        self._subnets = vpc.VpcCollection(client, "subnet", "subnets")
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         prototype: dict[str, Any] = {
@@ -68,7 +68,7 @@ class VpcSubnetDriver:
         await self._subnets.delete(ref)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     return Kind(
         name="vpc-subnet",
         api="vpc",
@@ -81,5 +81,5 @@ def kind(client: ApiClient) -> Kind:
         creation=CreateRules(usual_time=10.0),
         attributes=AttributeRules(mutable=frozenset({"name"})),
         deletion=DeleteRules(delete_command="ibmcloud is subnet-delete {id}", usual_time=10.0),
-        reads=ReadRules(listing=vpc.Listing(vpc.Collection(client, "subnet", "subnets"), _listed)),
+        reads=ReadRules(listing=vpc.VpcListing(vpc.VpcCollection(client, "subnet", "subnets"), _to_row)),
     )

@@ -12,7 +12,7 @@ from freehold.engine.drivers import Listed
 from freehold.engine.errors import NotFound
 from freehold.engine.kinds import AttributeRules, CreateRules, Dedupe, DeleteRules, Kind, NameRules, ReadRules, Tagging
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
-from freehold.providers.ibm.calls import PAGE, ApiClient, Json
+from freehold.providers.ibm.calls import PAGE, IbmClient, Json
 from freehold.providers.ibm.power_networks import PowerNetworks
 from freehold.providers.ibm.resource_controller import POWER, Instances, index_by_id, to_observed
 from freehold.providers.ibm.times import SETTLE
@@ -26,7 +26,7 @@ def _to_observed(body: Json) -> Observed:
 class WorkspaceDriver:
     """A driver. A workspace has a zone as its location, and a name that need not be unique."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._instances = Instances(client, POWER)
         self._contents = WorkspaceContents(client)
 
@@ -60,7 +60,7 @@ class WorkspaceDriver:
         """Return an empty name: the account has one list."""
         return ""
 
-    async def listed(self, name: str) -> Sequence[Listed]:
+    async def read_rows(self, name: str) -> Sequence[Listed]:
         return [Listed(_to_observed(body)) for body in await self._instances.list_running()]
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
@@ -76,7 +76,7 @@ class WorkspaceContents:
     They are DHCP servers, networks that no DHCP server created, and virtual machines.
     """
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: IbmClient) -> None:
         self._power = PowerNetworks(client)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
@@ -107,7 +107,7 @@ def _contained_network(guid: str, network: Json) -> Observed:
     return Observed(f"{guid}/network/{network['networkID']}", network["name"], state)
 
 
-def kind(client: ApiClient) -> Kind:
+def kind(client: IbmClient) -> Kind:
     driver = WorkspaceDriver(client)
     return Kind(
         name="workspace",

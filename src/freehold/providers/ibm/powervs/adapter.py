@@ -14,7 +14,7 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.ibm.powervs import existing, facts, given_location
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
-from freehold.providers.ibm.powervs.desired import wanted
+from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.keys import VPC, WORKSPACE
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.ibm.powervs.status import build_status
@@ -31,14 +31,14 @@ from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere,
 from freehold.providers.objects.gate import Proceed
 
 
-class FactsReader(facts.FactsReader, given_location.PlaceReader, Protocol):
+class PowerVSFactsReader(facts.SpecFactsReader, given_location.PlaceReader, Protocol):
     """The reader of what a manifest depends on, what must be there already, and where that is."""
 
 
 class PowerVSClusterAdapter:
     """The adapter of IBMPowerVSCluster: it asks IBM Cloud through ``reader``; ``gates`` are the gates that are on."""
 
-    def __init__(self, reader: FactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, reader: PowerVSFactsReader, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._reader = reader
         self._gates = gates
 
@@ -47,7 +47,7 @@ class PowerVSClusterAdapter:
         return POWERVS_CLUSTER
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        """Parse the spec, ask IBM Cloud what it depends on, and decide (:func:`desired.wanted`)."""
+        """Parse the spec, ask IBM Cloud what it depends on, and decide (:func:`desired.build_desired`)."""
         spec = parse_or_refuse(IBMPowerVSClusterSpec, raw)
         if isinstance(spec, RefusedSpec):
             return spec
@@ -55,7 +55,7 @@ class PowerVSClusterAdapter:
         annotations = metadata.get("annotations") or {}
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
-        return wanted(metadata["name"], annotations, spec, known, journal, self._gates)
+        return build_desired(metadata["name"], annotations, spec, known, journal, self._gates)
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
@@ -76,15 +76,15 @@ class PowerVSClusterAdapter:
 
 
 async def discover(
-    reader: FactsReader,
+    reader: PowerVSFactsReader,
     annotations: Mapping[str, str],
     spec: IBMPowerVSClusterSpec,
     port: int,
     journal: Journal | None = None,
     *,
     deleting: bool = False,
-) -> facts.Facts:
-    """Ask the cloud what :func:`desired.wanted` must know: only what the spec leaves open.
+) -> facts.PowerVSFacts:
+    """Ask the cloud what :func:`desired.build_desired` must know: only what the spec leaves open.
 
     Without the create-infra annotation, what an object owns already needs the same facts as creating it did. A delete
     does not ask where given resources are: nothing is created in them, and no answer must hold it up.
@@ -94,10 +94,10 @@ async def discover(
         known = await facts.ask(reader, spec, port)
         return known if deleting else replace(known, places=await given_location.ask(reader, spec, journal))
     found: dict[NodeKey, Answer[Observed] | NotThere | SeveralFound | NoAnswer] = {}
-    while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
+    while lookups := existing.lookups(spec, facts.PowerVSFacts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)
-    known = facts.Facts(api_port=port, existing=found)
+    known = facts.PowerVSFacts(api_port=port, existing=found)
     return (
         known if deleting else replace(known, places=await given_location.ask(reader, _workspace_only(spec), journal))
     )

@@ -12,8 +12,8 @@ from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Part, Request
 from freehold.providers.ibm.powervs.keys import BALANCER_KIND, VPC, constant, no_request
 from freehold.providers.ibm.powervs.names import VPC as VPC_NAMES
-from freehold.providers.ibm.powervs.names import DefaultNames, default_name
-from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
+from freehold.providers.ibm.powervs.names import PowerVSNames, default_name
+from freehold.providers.ibm.powervs.recorded import is_nonce, list_recorded, own_by_id
 from freehold.providers.ibm.powervs.types.vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
 from freehold.providers.objects.logical_names import ListEntry, StableName, assign_names
 
@@ -37,7 +37,7 @@ class Balancer:
 
 def balancers(
     specs: Sequence[VPCLoadBalancerSpec],
-    names: DefaultNames,
+    names: PowerVSNames,
     port: int,
     record: Mapping[NodeKey, Entry],
     subnets: Mapping[str, NodeKey],
@@ -55,28 +55,29 @@ def balancers(
                 one.placement != _PRIVATE if spec.id and one.placement else spec.public,
                 spec.id or "",
                 _listeners(one.name, port, spec.additional_listeners),
-                _resolved(spec.subnets, subnets) or tuple(all_subnets),
-                _resolved(spec.security_groups, groups),
+                _resolve_references(spec.subnets, subnets) or tuple(all_subnets),
+                _resolve_references(spec.security_groups, groups),
             )
         )
     return tuple(found)
 
 
 def _names(
-    specs: Sequence[VPCLoadBalancerSpec], names: DefaultNames, record: Mapping[NodeKey, Entry]
+    specs: Sequence[VPCLoadBalancerSpec], names: PowerVSNames, record: Mapping[NodeKey, Entry]
 ) -> tuple[StableName, ...]:
     """Name each for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
-    recorded = list(listed(BALANCER_KIND, record))
-    bare = [key.logical for key, entry in recorded if entry.phase.ours and _is_bare(key.logical)]
-    earlier = [_recorded(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
+    recorded = list(list_recorded(BALANCER_KIND, record))
+    bare = [key.logical for key, entry in recorded if entry.state.ours and _is_bare(key.logical)]
+    earlier = [_name_recorded_balancer(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
     if not specs:
-        return assign_names([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _recorded(_OMITTED, names))
+        return assign_names([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _name_recorded_balancer(_OMITTED, names))
     given = [own_by_id(BALANCER_KIND, spec.id, record) if spec.id else None for spec in specs]
     entries = [ListEntry(spec.name or "", _PLACEMENTS[not spec.public]) for spec in specs if not spec.id]
     rest = [one for one in earlier if NodeKey(BALANCER_KIND, one.logical) not in given]
-    assigned = iter(assign_names(entries, _PLACEMENTS, rest, partial(_spelled, names)))
+    assigned = iter(assign_names(entries, _PLACEMENTS, rest, partial(_spell_name, names)))
     return tuple(
-        _given(spec, own, names, record) if spec.id else next(assigned) for spec, own in zip(specs, given, strict=True)
+        _name_given_balancer(spec, own, names, record) if spec.id else next(assigned)
+        for spec, own in zip(specs, given, strict=True)
     )
 
 
@@ -85,37 +86,39 @@ def _is_bare(logical: str) -> bool:
     return logical != _OMITTED and ":" not in logical and not is_nonce(logical)
 
 
-def _given(
-    spec: VPCLoadBalancerSpec, own: NodeKey | None, names: DefaultNames, record: Mapping[NodeKey, Entry]
+def _name_given_balancer(
+    spec: VPCLoadBalancerSpec, own: NodeKey | None, names: PowerVSNames, record: Mapping[NodeKey, Entry]
 ) -> StableName:
     if own:
-        return _recorded(own.logical, names, record[own])
+        return _name_recorded_balancer(own.logical, names, record[own])
     label = spec.name or spec.id or ""
     return StableName(label, label, label, "")
 
 
-def _recorded(logical: str, names: DefaultNames, entry: Entry | None = None, *, alone: bool = False) -> StableName:
+def _name_recorded_balancer(
+    logical: str, names: PowerVSNames, entry: Entry | None = None, *, alone: bool = False
+) -> StableName:
     """Find the one on record. ``alone``: it is the only one, so it is public, as one must be.
 
     A name alone, as earlier versions wrote it, does not say which; nor does a birth mark, under which what was
     found by it is recorded.
     """
-    ours = entry is not None and entry.phase.ours
+    ours = entry is not None and entry.state.ours
     if logical == _OMITTED:
         return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, was_created=ours)
     label, colon, placement = logical.partition(":")
     if not colon:
         known = alone and ours and _is_bare(logical)
         return StableName(logical, label, label, _PUBLIC if known else "", is_chosen=True, was_created=known)
-    return _spelled(names, label, placement, not label.isdecimal(), ours=ours)
+    return _spell_name(names, label, placement, not label.isdecimal(), ours=ours)
 
 
-def _spelled(names: DefaultNames, label: str, placement: str, chosen: bool, *, ours: bool = False) -> StableName:
+def _spell_name(names: PowerVSNames, label: str, placement: str, chosen: bool, *, ours: bool = False) -> StableName:
     name = label if chosen else names.load_balancer(label)
     return StableName(f"{label}:{placement}", label, name, placement, chosen, ours)
 
 
-def _resolved(references: Sequence[VPCResource], keys: Mapping[str, NodeKey]) -> tuple[NodeKey | str, ...]:
+def _resolve_references(references: Sequence[VPCResource], keys: Mapping[str, NodeKey]) -> tuple[NodeKey | str, ...]:
     found = (reference.id or keys.get(reference.name or "") for reference in references)
     return tuple(item for item in found if item)
 

@@ -28,9 +28,9 @@ from freehold.providers.ibm.powervs import (
 )
 from freehold.providers.ibm.powervs import warnings as powervs_warnings
 from freehold.providers.ibm.powervs.balancers import Balancer, balancer_nodes, balancers
-from freehold.providers.ibm.powervs.facts import Facts, PowerZone, needs_global_routing
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone, needs_global_routing
 from freehold.providers.ibm.powervs.groups import api_server_rule, group_keys, group_nodes
-from freehold.providers.ibm.powervs.names import DefaultNames, connection_name
+from freehold.providers.ibm.powervs.names import PowerVSNames, connection_name
 from freehold.providers.ibm.powervs.network import network_node, workspace_node
 from freehold.providers.ibm.powervs.subnets import subnet_names, subnet_nodes
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
@@ -51,11 +51,11 @@ class PowerVSWanted(WantedCluster):
     resource_group: str = ""
 
 
-def wanted(
+def build_desired(
     name: str,
     annotations: Mapping[str, str],
     spec: IBMPowerVSClusterSpec,
-    facts: Facts,
+    facts: PowerVSFacts,
     journal: Journal | None = None,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> Desired:
@@ -74,13 +74,13 @@ def wanted(
     if not storage or object_storage.GATE not in gates:
         notes = (*notes, *object_storage.gate_is_off(spec, served=storage))
     if creating:
-        return _created(name, spec, facts, journal, notes, storage=storage)
+        return _build_created(name, spec, facts, journal, notes, storage=storage)
     assert journal is not None
     return _frozen(name, spec, facts, journal, notes, storage=storage)
 
 
 def _existing(
-    spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
+    spec: IBMPowerVSClusterSpec, facts: PowerVSFacts, journal: Journal | None, notes: tuple[SpecWarning, ...]
 ) -> Desired:
     problems = (*existing.check(spec, facts), *given_location.check(spec, facts.places, journal))
     ambiguous = existing.ambiguous(spec, facts)
@@ -97,14 +97,14 @@ def _existing(
 def _frozen(
     name: str,
     spec: IBMPowerVSClusterSpec,
-    facts: Facts,
+    facts: PowerVSFacts,
     journal: Journal,
     notes: tuple[SpecWarning, ...],
     *,
     storage: bool,
 ) -> Desired:
     """Keep the nodes that exist already, with their requirements."""
-    plan = _created(name, spec, facts, journal, notes, storage=storage)
+    plan = _build_created(name, spec, facts, journal, notes, storage=storage)
     if not isinstance(plan, PowerVSWanted):
         return plan
     nodes = plan.graph.nodes
@@ -124,10 +124,10 @@ def _frozen(
     return replace(plan, mode=GraphMode.FROZEN, graph=graph, notes=(note, *notes))
 
 
-def _created(
+def _build_created(
     name: str,
     spec: IBMPowerVSClusterSpec,
-    facts: Facts,
+    facts: PowerVSFacts,
     journal: Journal | None,
     notes: tuple[SpecWarning, ...],
     *,
@@ -188,8 +188,8 @@ class _Build:
     storage: bool
 
     @property
-    def names(self) -> DefaultNames:
-        return DefaultNames(self.name)
+    def names(self) -> PowerVSNames:
+        return PowerVSNames(self.name)
 
     @property
     def region(self) -> str:

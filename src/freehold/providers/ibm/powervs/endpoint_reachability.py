@@ -28,11 +28,13 @@ def reachable(nodes: Iterator[Node], endpoint: Balancer, field: str, port: int) 
     for node in nodes:
         if node.key == endpoint.key:
             unfit, lacks = partial(_is_private, field), partial(_no_listener, port)
-            node = replace(node, given_problem=unfit, missing_inside=lacks, traffic_via=_through(endpoint, field, port))
+            node = replace(
+                node, given_problem=unfit, missing_inside=lacks, traffic_via=_find_traffic_gate(endpoint, field, port)
+            )
         yield node
 
 
-def _through(endpoint: Balancer, field: str, port: int) -> tuple[NodeKey, partial[str]] | None:
+def _find_traffic_gate(endpoint: Balancer, field: str, port: int) -> tuple[NodeKey, partial[str]] | None:
     """Return what lets traffic in: the VPC's default group, or the one group that is asked for.
 
     With several groups one of them may be ours, or one that nobody looks at: then it is not told.

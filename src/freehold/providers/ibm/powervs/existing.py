@@ -2,7 +2,7 @@
 
 Nothing is created, so no node may ever reach a create: each is ``given``. What the spec gives by name is
 looked up first (``lookups`` says what to ask the kinds' drivers); the answers come back in
-``Facts.existing``, and the id that was found is then as good as one in the spec.
+``PowerVSFacts.existing``, and the id that was found is then as good as one in the spec.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from freehold.engine.graph import Naming, Node
 from freehold.engine.resources import NodeKey, Observed, Want
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import spec_checks
-from freehold.providers.ibm.powervs.facts import Facts
+from freehold.providers.ibm.powervs.facts import PowerVSFacts
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.providers.ibm.powervs.names import dhcp_of, network_of
 from freehold.providers.ibm.powervs.network import workspace_id
@@ -35,7 +35,7 @@ class ById:
 IdLookup = Want | ById
 
 
-def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[IdLookup, ...]:
+def lookups(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[IdLookup, ...]:
     """Return what to look for next: the workspace, then the network in it. Empty when done.
 
     A workspace that is given by id is asked for its zone, where the spec does not say it and a network has to be
@@ -60,7 +60,7 @@ def _network_name(spec: IBMPowerVSClusterSpec) -> str:
     return (spec.network and not spec.network.id and spec.network.name) or ""
 
 
-def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
+def _workspace(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[str, str]:
     """Return id and zone; empty while unknown."""
     answer = facts.existing.get(WORKSPACE)
     if isinstance(answer, Answer):
@@ -68,7 +68,7 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
     return workspace_id(spec), spec.zone or ""
 
 
-def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
+def check(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[SpecProblem, ...]:
     """Find what must be changed, or made, by a person."""
     hint = f"or set annotation {ibm_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
     problems = [*spec_checks.one_workspace(spec), *spec_checks.protected_tags(spec)]
@@ -93,7 +93,7 @@ def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
     return tuple(problems)
 
 
-def ambiguous(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
+def ambiguous(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[SpecProblem, ...]:
     """Find names that more than one resource has: the manifest is right, and a person says which is meant."""
     return tuple(
         SpecProblem(
@@ -114,18 +114,18 @@ def _field(spec: IBMPowerVSClusterSpec, key: NodeKey) -> str:
     return "spec.serviceInstanceID"
 
 
-def missing(spec: IBMPowerVSClusterSpec, facts: Facts) -> Mapping[str, NoAnswer]:
+def missing(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Mapping[str, NoAnswer]:
     """Return what could not be asked, or has not been yet, by field."""
     unanswered = {key: answer for key, answer in facts.existing.items() if isinstance(answer, NoAnswer)}
     asked = {lookup.key: NOT_ASKED for lookup in lookups(spec, facts)}
     return {_field(spec, key): answer for key, answer in {**asked, **unanswered}.items()}
 
 
-def nodes(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Node, ...]:
+def nodes(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[Node, ...]:
     """Make workspace and network, both given; call it when ``check`` and ``missing`` find nothing."""
     guid, _ = _workspace(spec, facts)
     instance, network = spec.service_instance, spec.network
-    inside = f"{guid}/network/{network.id}" if network and network.id else _found(facts, NETWORK).id
+    inside = f"{guid}/network/{network.id}" if network and network.id else _get_found(facts, NETWORK).id
     return (
         Node(
             WORKSPACE,
@@ -148,7 +148,7 @@ def nodes(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Node, ...]:
     )
 
 
-def _found(facts: Facts, key: NodeKey) -> Observed:
+def _get_found(facts: PowerVSFacts, key: NodeKey) -> Observed:
     answer = facts.existing[key]
     if not isinstance(answer, Answer):
         raise ValueError(f"{key} has not been found")

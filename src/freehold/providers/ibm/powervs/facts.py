@@ -48,7 +48,7 @@ NOTHING_GIVEN = Places({})
 
 
 @dataclass(frozen=True)
-class Facts:
+class PowerVSFacts:
     """The answers.
 
     ``resource_group`` is the id for ``spec.resourceGroup.name``; ``vpc_zones`` the zones of
@@ -65,7 +65,7 @@ class Facts:
     places: Places = NOTHING_GIVEN
 
 
-class FactsReader(Protocol):
+class SpecFactsReader(Protocol):
     """Where the answers come from. A CloudError means that the cloud could not be asked."""
 
     async def resource_group(self, name: str) -> Answer[str] | NotThere: ...
@@ -75,9 +75,9 @@ class FactsReader(Protocol):
     async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NotThere: ...
 
 
-async def ask(questions: FactsReader, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
+async def ask(questions: SpecFactsReader, spec: IBMPowerVSClusterSpec, api_port: int) -> PowerVSFacts:
     """Ask for the facts of a manifest with the create-infra annotation; what it leaves out is not asked."""
-    facts = Facts(api_port=api_port)
+    facts = PowerVSFacts(api_port=api_port)
     group, region = spec.resource_group and spec.resource_group.name, spec.vpc and spec.vpc.region
     if group:
         facts = replace(facts, resource_group=await _answer(questions.resource_group(group)))

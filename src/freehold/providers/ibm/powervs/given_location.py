@@ -32,7 +32,7 @@ class PlaceReader(Protocol):
 async def ask(reader: PlaceReader, spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Places:
     """Ask where everything is that the spec gives by id and that is not this object's own."""
     region = (spec.vpc and spec.vpc.region) or ""
-    of = {one: await reader.place(one.kind, region, one.id) for one in given(spec, journal)}
+    of = {one: await reader.place(one.kind, region, one.id) for one in list_given_ids(spec, journal)}
     name = spec.vpc and not spec.vpc.id and spec.vpc.name
     inside = any(one.kind != keys.WORKSPACE.kind for one in of)
     if not (inside and name and region) or _recorded_vpc(journal):
@@ -40,7 +40,7 @@ async def ask(reader: PlaceReader, spec: IBMPowerVSClusterSpec, journal: Journal
     return Places(of, await reader.look_up(Want(keys.VPC, name, {"name": name, "region": region})))
 
 
-def given(spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Iterator[Given]:
+def list_given_ids(spec: IBMPowerVSClusterSpec, journal: Journal | None) -> Iterator[Given]:
     """Return what is to be asked about; without a zone or a region nothing can be said."""
     record = journal.entries if journal else {}
     for one in _ids(spec):

@@ -73,7 +73,7 @@ def group_nodes(
     subnets: Mapping[str, NodeKey],
 ) -> Iterator[Node]:
     """Make the groups. ``keys`` are those of :func:`group_keys`, ``subnets`` the nodes that rules may name."""
-    needs = {key: _named(group, keys) - {key} for group, key in zip(groups, keys.values(), strict=True)}
+    needs = {key: _find_named_groups(group, keys) - {key} for group, key in zip(groups, keys.values(), strict=True)}
     for index, (group, (name, key)) in enumerate(zip(groups, keys.items(), strict=True)):
         if group.id:
             given = partial(constant, f"{region}/{group.id}")
@@ -108,7 +108,7 @@ def _remotes(group: VPCSecurityGroup) -> Iterator[VPCSecurityGroupRuleRemote]:
         yield from prototype.remotes
 
 
-def _named(group: VPCSecurityGroup, keys: Mapping[str, NodeKey]) -> set[NodeKey]:
+def _find_named_groups(group: VPCSecurityGroup, keys: Mapping[str, NodeKey]) -> set[NodeKey]:
     return {keys[name] for remote in _remotes(group) if (name := remote.security_group_name) in keys and name}
 
 

@@ -18,7 +18,7 @@ from freehold.providers.ibm import names as ibm
 
 
 @dataclass(frozen=True)
-class Rule:
+class NameRule:
     """What one family of names allows. ``words`` says it to a person; ``foreign`` matches what must go."""
 
     limit: int
@@ -42,7 +42,7 @@ class Rule:
         return ""
 
 
-VPC = Rule(
+VPC = NameRule(
     ibm.VPC,
     re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?"),
     re.compile(r"[^-a-z0-9]"),
@@ -51,7 +51,7 @@ VPC = Rule(
 )
 """VPCs, subnets, security groups, load balancers (docs/reference/ibm-cloud.md#vpc)."""
 
-GATEWAY = Rule(
+GATEWAY = NameRule(
     ibm.TRANSIT,
     re.compile(r"[a-zA-Z]([-_a-zA-Z0-9]*[a-zA-Z0-9])?"),
     re.compile(r"[^-_a-zA-Z0-9]"),
@@ -63,7 +63,7 @@ GATEWAY = Rule(
 Source: docs/reference/ibm-cloud.md#transit-gateway.
 """
 
-INSTANCE = Rule(
+INSTANCE = NameRule(
     ibm.INSTANCE,
     re.compile(r"[-A-Za-z0-9 ._:]+"),
     re.compile(r"[^-A-Za-z0-9 ._:]"),
@@ -74,7 +74,7 @@ INSTANCE = Rule(
 Source: docs/reference/ibm-cloud.md#resource-controller.
 """
 
-DHCP = Rule(
+DHCP = NameRule(
     ibm.DHCP,
     re.compile(r"[-a-zA-Z0-9]+"),
     re.compile(r"[^-a-zA-Z0-9]"),
@@ -85,14 +85,14 @@ DHCP = Rule(
 Source: docs/reference/ibm-cloud.md#powervs.
 """
 
-NETWORK = Rule(
+NETWORK = NameRule(
     128,
     re.compile(r"[-_a-zA-Z0-9]+"),
     re.compile(r"[^-_a-zA-Z0-9]"),
     "letters, digits, dashes and underscores",
 )
 
-BUCKET = Rule(
+BUCKET = NameRule(
     63,
     re.compile(r"[a-z0-9][-.a-z0-9]*[a-z0-9]"),
     re.compile(r"[^-.a-z0-9]"),
@@ -101,7 +101,7 @@ BUCKET = Rule(
 )
 
 
-def default_name(cluster: str, suffix: str, rule: Rule) -> str:
+def default_name(cluster: str, suffix: str, rule: NameRule) -> str:
     """Spell ``<cluster><suffix>`` as ``rule`` allows it: the suffix is kept, what was changed is hashed."""
     plain = cluster + suffix
     if rule.legal(plain):
@@ -113,7 +113,7 @@ def default_name(cluster: str, suffix: str, rule: Rule) -> str:
     return base[: rule.limit - len(ending)].rstrip("-._ :") + ending
 
 
-def mapped(cluster: str) -> bool:
+def needs_mapped_names(cluster: str) -> bool:
     """Return whether the default names cannot all be spelled as ``<cluster><suffix>``."""
     longest = "-vpcsubnet-" + "x" * len("us-south-1")
     return not VPC.legal(cluster + longest)
@@ -129,7 +129,7 @@ def dhcp_of(network: str) -> str:
 
 
 @dataclass(frozen=True)
-class DefaultNames:
+class PowerVSNames:
     """The default names for one object."""
 
     cluster: str

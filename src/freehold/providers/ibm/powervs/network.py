@@ -10,7 +10,7 @@ from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Request
 from freehold.providers.ibm.powervs.keys import NETWORK, WORKSPACE, constant, no_request
-from freehold.providers.ibm.powervs.names import DefaultNames, dhcp_of, network_of
+from freehold.providers.ibm.powervs.names import PowerVSNames, dhcp_of, network_of
 from freehold.providers.ibm.powervs.recorded import own_by_id
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 
@@ -20,7 +20,7 @@ def workspace_id(spec: IBMPowerVSClusterSpec) -> str:
     return (spec.service_instance and spec.service_instance.id) or spec.service_instance_id or ""
 
 
-def workspace_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, resource_group: str) -> Node:
+def workspace_node(spec: IBMPowerVSClusterSpec, names: PowerVSNames, resource_group: str) -> Node:
     explicit = spec.service_instance.name if spec.service_instance else None
     name = explicit or names.workspace
     if given := workspace_id(spec):
@@ -36,7 +36,7 @@ def _plain(request: Request, known: ReadyNodes) -> Request:
     return request
 
 
-def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mapping[NodeKey, Entry]) -> Node:
+def network_node(spec: IBMPowerVSClusterSpec, names: PowerVSNames, record: Mapping[NodeKey, Entry]) -> Node:
     """Make the network: ``foo`` means a network ``foo``, else ``DHCPSERVERfoo_Private``, else DHCP server ``foo``.
 
     ``record`` are the journal's entries: the network of our own DHCP server is that server.
@@ -46,7 +46,7 @@ def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mappi
     for kind, given in (("network", spec.network and spec.network.id), ("dhcp", dhcp and dhcp.id)):
         if given:
             own = own_by_id(NETWORK.kind, given, record)
-            locate = partial(constant, record[own].id) if own else partial(_inside, f"{kind}/{given}")
+            locate = partial(constant, record[own].id) if own else partial(_locate_in_workspace, f"{kind}/{given}")
             field = "spec.network.id" if kind == "network" else "spec.dhcpServer.id"
             noun = "DHCP server" if kind == "dhcp" else "network"
             return Node(
@@ -58,7 +58,7 @@ def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mappi
     return Node(NETWORK, create["network"], partial(_in_workspace, create), naming, requires)
 
 
-def network_request(spec: IBMPowerVSClusterSpec, names: DefaultNames) -> Mapping[str, Any]:
+def network_request(spec: IBMPowerVSClusterSpec, names: PowerVSNames) -> Mapping[str, Any]:
     """Return what to look for and what to create, but for the workspace, which is known later."""
     dhcp = spec.dhcp_server
     wished = spec.network.name if spec.network and spec.network.name else None
@@ -81,6 +81,6 @@ def _in_workspace(request: Mapping[str, Any], known: ReadyNodes) -> Request:
     return {"workspace": known[WORKSPACE].attributes["id"], **request}
 
 
-def _inside(path: str, known: ReadyNodes) -> str:
+def _locate_in_workspace(path: str, known: ReadyNodes) -> str:
     """Return the engine id of something in the workspace: ``<guid>/dhcp/<id>`` or ``<guid>/network/<id>``."""
     return f"{known[WORKSPACE].attributes['id']}/{path}"

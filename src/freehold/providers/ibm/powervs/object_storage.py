@@ -10,7 +10,7 @@ from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Journal
 from freehold.engine.resources import Request
 from freehold.providers.ibm.powervs.keys import COS_BUCKET, COS_INSTANCE
-from freehold.providers.ibm.powervs.names import DefaultNames
+from freehold.providers.ibm.powervs.names import PowerVSNames
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.objects.spec_problems import SpecWarning
 
@@ -38,7 +38,7 @@ def gate_is_off(spec: IBMPowerVSClusterSpec, *, served: bool) -> Iterator[SpecWa
         yield SpecWarning("spec.cosInstance", f"not acted on, because {off}")
 
 
-def nodes(spec: IBMPowerVSClusterSpec, names: DefaultNames, resource_group: str) -> Iterator[Node]:
+def nodes(spec: IBMPowerVSClusterSpec, names: PowerVSNames, resource_group: str) -> Iterator[Node]:
     """Make the instance and its bucket; none where the spec does not ask for them."""
     cos = spec.cos_instance
     if cos is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.keys import NONCE
 from freehold.engine.resources import NodeKey
 
@@ -17,10 +17,10 @@ def is_nonce(logical: str) -> bool:
     return NONCE.fullmatch(logical) is not None
 
 
-def listed(kind: str, record: Mapping[NodeKey, Entry]) -> Iterator[tuple[NodeKey, Entry]]:
+def list_recorded(kind: str, record: Mapping[NodeKey, Entry]) -> Iterator[tuple[NodeKey, Entry]]:
     """Yield the records of ``kind`` that an entry without an id may mean."""
     for key, entry in record.items():
-        if key.kind == kind and entry.phase is not Phase.GIVEN and _SECOND not in key.logical:
+        if key.kind == kind and entry.state is not RecordState.GIVEN and _SECOND not in key.logical:
             yield key, entry
 
 
@@ -31,6 +31,6 @@ def own_by_id(kind: str, ident: str, record: Mapping[NodeKey, Entry]) -> NodeKey
     """
     for key, entry in record.items():
         on_mark = "" if entry.carried else entry.target.rpartition(":")[2]
-        if key.kind == kind and entry.phase.ours and ident in (entry.id.rpartition("/")[2], on_mark):
+        if key.kind == kind and entry.state.ours and ident in (entry.id.rpartition("/")[2], on_mark):
             return key
     return None

@@ -17,12 +17,12 @@ from freehold.api.rules import RANGE
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs import names
 from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infra
-from freehold.providers.ibm.powervs.facts import Facts, needs_global_routing
+from freehold.providers.ibm.powervs.facts import PowerVSFacts, needs_global_routing
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec
 from freehold.providers.ibm.tag_dialect import IBM
 from freehold.providers.objects.cloud_answers import Answer, NotThere
 from freehold.providers.objects.spec_problems import SpecProblem
-from freehold.tags.policy.protected import Access, IgnoreList, access
+from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 
 Checks = Iterator[SpecProblem]
 _SMALLEST_SUBNET = 29
@@ -43,13 +43,13 @@ def creation(annotations: Mapping[str, str]) -> bool | SpecProblem:
     )
 
 
-def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[SpecProblem, ...]:
+def check(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before the infrastructure can be created."""
     parts = (_id_or_name, _place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
     return (*(problem for part in parts for problem in part(spec, facts)), *broken_rules(spec, "spec"))
 
 
-def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _id_or_name(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     """Check that one of the two is given, or nobody can tell which is meant (docs/reference/requirements.md I24)."""
     yield from one_workspace(spec)
     yield from protected_tags(spec)
@@ -73,7 +73,7 @@ def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
 def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
     """Check the tags, which are on existing resources too: none may say that one is a cluster's, or a controller's."""
     for index, tag in enumerate(spec.tags):
-        if access(IBM, tag.key, IgnoreList()) is Access.PROTECTED:
+        if access(IBM, tag.key, IgnoreList()) is KeyAccess.PROTECTED:
             yield SpecProblem(
                 f"spec.tags[{index}].key",
                 f"{tag.key!r} would be put on existing resources, too, and controllers of clusters decide by such keys "
@@ -81,7 +81,7 @@ def protected_tags(spec: IBMPowerVSClusterSpec) -> Checks:
             )
 
 
-def _place(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _place(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     if not (spec.resource_group and spec.resource_group.name):
         yield SpecProblem("spec.resourceGroup.name", "it is missing; name the resource group in which to create")
     elif isinstance(facts.resource_group, NotThere):
@@ -111,8 +111,8 @@ def _unknown(what: str, value: str, answer: NotThere) -> str:
     return f"there is no {what} {value!r}; {choice}"
 
 
-def _names(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    named: list[tuple[str, str | None, names.Rule]] = []
+def _names(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
+    named: list[tuple[str, str | None, names.NameRule]] = []
     if spec.service_instance and not spec.service_instance.id:
         named.append(("spec.serviceInstance.name", spec.service_instance.name, names.INSTANCE))
     if spec.network and not spec.network.id:
@@ -137,7 +137,7 @@ def _names(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
             yield SpecProblem(field, validation_error)
 
 
-def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _network(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     dhcp = spec.dhcp_server
     if dhcp is None:
         return
@@ -158,7 +158,7 @@ def _first_address(field: str, text: str) -> Checks:
             yield SpecProblem(field, f"{text!r} is not the first address of a range with its length; write {network}")
 
 
-def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _subnets(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     ranges: list[tuple[str, ipaddress.IPv4Network]] = []
     for index, subnet in enumerate(spec.vpc_subnets):
         field = f"spec.vpcSubnets[{index}]"
@@ -186,7 +186,7 @@ def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv
     earlier.append((field, network))
 
 
-def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _groups(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     groups = {g.name for g in spec.vpc_security_groups}
     subnets = {s.name for s in spec.vpc_subnets}
     for i, group in enumerate(spec.vpc_security_groups):
@@ -206,7 +206,7 @@ def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
                     )
 
 
-def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _gateway(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     gateway, region = spec.transit_gateway, spec.vpc.region if spec.vpc else None
     if gateway is None or gateway.id or gateway.global_routing is not False or not region:
         return
@@ -218,7 +218,7 @@ def _gateway(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         )
 
 
-def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _load_balancers(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     balancers = spec.load_balancers
     groups, subnets = {g.name for g in spec.vpc_security_groups}, {s.name for s in spec.vpc_subnets}
     for index, balancer in enumerate(balancers):
@@ -237,7 +237,7 @@ def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
                 yield SpecProblem(f"{field}.subnets[{i}].name", message)
 
 
-def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+def _object_storage(spec: IBMPowerVSClusterSpec, facts: PowerVSFacts) -> Checks:
     """Check the three fields of the bucket, which Ignition needs (docs/reference/requirements.md I22)."""
     if spec.ignition is None:
         return

@@ -55,7 +55,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:
     """Return the fields that upstream has, one for each resource."""
-    fields = _Fields(before, report)
+    fields = _PowerVSStatusFields(before, report)
     found: Status = {
         "serviceInstance": fields.single(keys.WORKSPACE),
         "vpc": fields.single(keys.VPC),
@@ -72,7 +72,7 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
 
 
 @dataclass(frozen=True)
-class _Fields:
+class _PowerVSStatusFields:
     """Builds references from journal and outcomes; ``controllerCreated`` is derived anew each time."""
 
     before: Mapping[str, Any]

@@ -9,8 +9,8 @@ from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey, Request
 from freehold.providers.ibm.powervs.keys import SUBNET_KIND, VPC, constant, no_request
-from freehold.providers.ibm.powervs.names import DefaultNames
-from freehold.providers.ibm.powervs.recorded import is_nonce, listed, own_by_id
+from freehold.providers.ibm.powervs.names import PowerVSNames
+from freehold.providers.ibm.powervs.recorded import is_nonce, list_recorded, own_by_id
 from freehold.providers.ibm.powervs.types.vpc import Subnet
 from freehold.providers.objects.logical_names import ListEntry, StableName, assign_names
 
@@ -19,7 +19,7 @@ ADDRESSES = 256
 
 
 def subnet_names(
-    subnets: Sequence[Subnet], zones: Sequence[str], names: DefaultNames, record: Mapping[NodeKey, Entry]
+    subnets: Sequence[Subnet], zones: Sequence[str], names: PowerVSNames, record: Mapping[NodeKey, Entry]
 ) -> tuple[StableName, ...]:
     """Name each subnet for life, in the order of the spec; one in each zone when the list is omitted.
 
@@ -27,8 +27,8 @@ def subnet_names(
     index>:<zone>`` (:mod:`stable_names`), in an omitted list the zone, and one of others, given by its id, the id.
     Where upstream picks a random zone, ours is spread and stable (ADR 13).
     """
-    recorded = [(key.logical, entry) for key, entry in listed(SUBNET_KIND, record) if not is_nonce(key.logical)]
-    earlier = [_recorded(logical, names, entry) for logical, entry in recorded]
+    recorded = [(key.logical, entry) for key, entry in list_recorded(SUBNET_KIND, record) if not is_nonce(key.logical)]
+    earlier = [_name_recorded_subnet(logical, names, entry) for logical, entry in recorded]
     if not subnets:
         held = [zone for one in earlier if (zone := one.placement) == one.logical and zone not in zones]
         entries = [ListEntry(placement=zone) for zone in (*zones, *sorted(held))]
@@ -36,33 +36,35 @@ def subnet_names(
     given = [own_by_id(SUBNET_KIND, subnet.id, record) if subnet.id else None for subnet in subnets]
     entries = [ListEntry(subnet.name or "", subnet.zone or "") for subnet in subnets if not subnet.id]
     rest = [one for one in earlier if NodeKey(SUBNET_KIND, one.logical) not in given]
-    assigned = iter(assign_names(entries, zones, rest, partial(_spelled, names)))
+    assigned = iter(assign_names(entries, zones, rest, partial(_spell_name, names)))
     return tuple(
-        _given(subnet, own, names, record) if subnet.id else next(assigned)
+        _name_given_subnet(subnet, own, names, record) if subnet.id else next(assigned)
         for subnet, own in zip(subnets, given, strict=True)
     )
 
 
-def _given(subnet: Subnet, own: NodeKey | None, names: DefaultNames, record: Mapping[NodeKey, Entry]) -> StableName:
+def _name_given_subnet(
+    subnet: Subnet, own: NodeKey | None, names: PowerVSNames, record: Mapping[NodeKey, Entry]
+) -> StableName:
     if isinstance(own, NodeKey):
-        return _recorded(own.logical, names, record[own])
+        return _name_recorded_subnet(own.logical, names, record[own])
     ident = subnet.id or ""
     return StableName(ident, ident, subnet.name or ident, "")
 
 
-def _recorded(logical: str, names: DefaultNames, entry: Entry) -> StableName:
+def _name_recorded_subnet(logical: str, names: PowerVSNames, entry: Entry) -> StableName:
     label, colon, zone = logical.partition(":")
     if not colon:
-        return _of_zone(logical, names, ours=entry.phase.ours)
-    return _spelled(names, label, zone, not label.isdecimal(), ours=entry.phase.ours)
+        return _of_zone(logical, names, ours=entry.state.ours)
+    return _spell_name(names, label, zone, not label.isdecimal(), ours=entry.state.ours)
 
 
-def _of_zone(zone: str, names: DefaultNames, *, ours: bool) -> StableName:
+def _of_zone(zone: str, names: PowerVSNames, *, ours: bool) -> StableName:
     """Name a subnet of an omitted list."""
     return StableName(zone, zone, names.subnet(zone), zone, was_created=ours)
 
 
-def _spelled(names: DefaultNames, label: str, zone: str, chosen: bool, *, ours: bool = False) -> StableName:
+def _spell_name(names: PowerVSNames, label: str, zone: str, chosen: bool, *, ours: bool = False) -> StableName:
     return StableName(f"{label}:{zone}", label, label if chosen else names.subnet(label), zone, chosen, ours)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from freehold.engine.graph import Node
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey
 from freehold.providers.ibm.powervs import keys, recorded
-from freehold.providers.ibm.powervs.names import mapped
+from freehold.providers.ibm.powervs.names import needs_mapped_names
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
 from freehold.providers.objects.spec_problems import SpecWarning
 
@@ -62,11 +62,11 @@ def used_by_name(nodes: Iterable[Node], spec: IBMPowerVSClusterSpec, record: Map
 
 
 def _is_reused(entry: Entry | None) -> bool:
-    return entry is not None and entry.phase is Phase.REUSED
+    return entry is not None and entry.state is RecordState.REUSED
 
 
 def _name(cluster: str) -> SpecWarnings:
-    if mapped(cluster):
+    if needs_mapped_names(cluster):
         yield SpecWarning(
             "metadata.name",
             f"{cluster!r} is too long for some names in IBM Cloud, or has characters that it refuses; "

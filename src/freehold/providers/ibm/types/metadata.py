@@ -8,7 +8,7 @@ from pydantic import Field
 
 from freehold.api import patterns
 from freehold.api import tag_sentences as sentences
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 from freehold.api.metadata_operations import COMMON_RULES, ExactTags, Keys, Opcode, listed_rules
 from freehold.api.metadata_status import MetadataStatus
 
@@ -28,19 +28,19 @@ IBM_RULES: Final = (
     *listed_rules(_ibm_legal, lambda text: "true", sentences.IBM_TAG),
     *listed_rules(lambda text: "true", lambda text: f"{text}.matches('{patterns.TAG_VALUE}')", sentences.IBM_VALUE)[1:],
     *listed_rules(_no_outer_space, _no_outer_space, sentences.IBM_OUTER_SPACE),
-    Rule(
+    ApiRule(
         "!has(self.resourcetags) || self.resourcetags.all(one, self.resourcetags.all(two, "
         "one == two || one.lowerAscii() != two.lowerAscii()))",
         sentences.IBM_CASE_TWINS,
         field=".resourcetags",
     ),
-    Rule(
+    ApiRule(
         f"!has(self.resourcetags) || self.resourcetags.all(key, {_ibm_legal('key')}"
         " && size(key) + size(self.resourcetags[key]) <= (self.resourcetags[key] == '' ? 128 : 127))",
         sentences.IBM_TAG,
         field=".resourcetags",
     ),
-    Rule(
+    ApiRule(
         f"!has(self.resourcetags) || self.resourcetags.all(key, {_no_outer_space('key')}"
         f" && {_no_outer_space('self.resourcetags[key]')})",
         sentences.IBM_OUTER_SPACE,

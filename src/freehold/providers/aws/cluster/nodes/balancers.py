@@ -14,14 +14,14 @@ from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.cluster_plan import (
     BalancerType,
     ClusterPlan,
-    HealthCheck,
-    Listener,
-    LoadBalancer,
+    PlannedHealthCheck,
+    PlannedListener,
+    PlannedLoadBalancer,
     Role,
     Scheme,
 )
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
-from freehold.providers.aws.cluster.names import DefaultNames
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.kinds.classic_load_balancer import LISTENER, SUBNET
 from freehold.providers.aws.kinds.target_group import CUTS_UNHEALTHY, DRAINS_UNHEALTHY, PRESERVES_CLIENT_IP
@@ -36,19 +36,19 @@ https://github.com/kubernetes-sigs/cluster-api-provider-aws/pull/5589
 """
 
 
-def balancer_key(balancer: LoadBalancer) -> NodeKey:
+def balancer_key(balancer: PlannedLoadBalancer) -> NodeKey:
     return keys.key_of(balancer.type, balancer.key)
 
 
-def target_group_key(balancer: LoadBalancer, listener: Listener) -> NodeKey:
+def target_group_key(balancer: PlannedLoadBalancer, listener: PlannedListener) -> NodeKey:
     return NodeKey(keys.TARGET_GROUP_KIND, f"{balancer.key}:{listener.port}")
 
 
-def listener_key(balancer: LoadBalancer, listener: Listener) -> NodeKey:
+def listener_key(balancer: PlannedLoadBalancer, listener: PlannedListener) -> NodeKey:
     return NodeKey(keys.LISTENER_KIND, f"{balancer.key}:{listener.port}")
 
 
-def balancer_nodes(plan: ClusterPlan, names: DefaultNames, tags: NodeTags) -> Iterator[Node]:
+def balancer_nodes(plan: ClusterPlan, names: AWSClusterNames, tags: NodeTags) -> Iterator[Node]:
     for balancer in plan.load_balancers:
         front = _Front(balancer, plan, names, tags)
         if balancer.type is BalancerType.CLASSIC:
@@ -64,9 +64,9 @@ def balancer_nodes(plan: ClusterPlan, names: DefaultNames, tags: NodeTags) -> It
 class _Front:
     """The nodes of one load balancer."""
 
-    balancer: LoadBalancer
+    balancer: PlannedLoadBalancer
     plan: ClusterPlan
-    names: DefaultNames
+    names: AWSClusterNames
     tag: NodeTags
 
     @property
@@ -154,7 +154,7 @@ class _Front:
             "attributes": {"load_balancing.cross_zone.enabled": _switch(self.balancer.cross_zone)},
         }
 
-    def target_group(self, listener: Listener) -> Node:
+    def target_group(self, listener: PlannedListener) -> Node:
         name = target_group_name(self.names, self.balancer, listener)
         return Node(
             target_group_key(self.balancer, listener),
@@ -166,7 +166,7 @@ class _Front:
             name_taken_advice="delete that one, or choose another name for the cluster",
         )
 
-    def _target_group_request(self, name: str, listener: Listener, known: ReadyNodes) -> Request:
+    def _target_group_request(self, name: str, listener: PlannedListener, known: ReadyNodes) -> Request:
         return {
             "name": name,
             "vpc_id": known[keys.VPC].id,
@@ -182,7 +182,7 @@ class _Front:
             },
         }
 
-    def listener(self, listener: Listener) -> Node:
+    def listener(self, listener: PlannedListener) -> Node:
         balancer, group = balancer_key(self.balancer), target_group_key(self.balancer, listener)
         return Node(
             listener_key(self.balancer, listener),
@@ -199,13 +199,13 @@ class _Front:
         )
 
 
-def target_group_name(names: DefaultNames, balancer: LoadBalancer, listener: Listener) -> str:
+def target_group_name(names: AWSClusterNames, balancer: PlannedLoadBalancer, listener: PlannedListener) -> str:
     """Return upstream's words with a hash for its random text: unique in the region, the same at each pass."""
     text = f"{names.namespace}/{names.cluster}/{balancer.key}/{listener.port}"
     return f"apiserver-target-{hashlib.sha256(text.encode()).hexdigest()[:15]}"
 
 
-def _classic_listener(listener: Listener) -> dict[str, Any]:
+def _classic_listener(listener: PlannedListener) -> dict[str, Any]:
     return {
         "Protocol": "TCP",
         "LoadBalancerPort": listener.port,
@@ -214,13 +214,13 @@ def _classic_listener(listener: Listener) -> dict[str, Any]:
     }
 
 
-def _listener_part(listener: Listener) -> Part:
+def _listener_part(listener: PlannedListener) -> Part:
     """Make the API server's listener. It stays whatever port the Cluster says: the endpoint may lead there."""
     request, behavior = _classic_listener(listener), f"TCP to TCP {listener.target_port}"
     return Part(LISTENER, str(listener.port), request, retain=True, behavior=behavior)
 
 
-def _classic_check(check: HealthCheck) -> dict[str, Any]:
+def _classic_check(check: PlannedHealthCheck) -> dict[str, Any]:
     return {
         "Target": f"{check.protocol}:{check.port}{check.path}",
         "Interval": check.interval,
@@ -230,7 +230,7 @@ def _classic_check(check: HealthCheck) -> dict[str, Any]:
     }
 
 
-def _target_check(check: HealthCheck) -> dict[str, Any]:
+def _target_check(check: PlannedHealthCheck) -> dict[str, Any]:
     found: dict[str, Any] = {
         "HealthCheckProtocol": check.protocol,
         "HealthCheckPort": str(check.port),

@@ -10,7 +10,7 @@ from typing import Any
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import NodeKey, Observed, Part, Request
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Group, Role, Rule, SourceKind
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Group, Role, SourceKind, TrafficRule
 from freehold.providers.aws.cluster.group_checks import in_another_vpc
 from freehold.providers.aws.cluster.nodes.given import given_node
 from freehold.providers.aws.cluster.nodes.routing import address_of
@@ -36,7 +36,7 @@ def group_nodes(plan: ClusterPlan, tags: NodeTags) -> Iterator[Node]:
     for group in plan.groups:
         key = keys.group(group.role.value)
         if group.given:
-            yield _given(key, group, plan.vpc.given, tags)
+            yield _build_given_node(key, group, plan.vpc.given, tags)
         elif group.role is Role.LB:
             yield _handed_over(
                 _own(key, group, (), addresses, tags), group.rules if Role.CONTROL_PLANE in given else ()
@@ -45,7 +45,7 @@ def group_nodes(plan: ClusterPlan, tags: NodeTags) -> Iterator[Node]:
             yield _own(key, group, _rules(group, plan), addresses, tags)
 
 
-def _rules(group: Group, plan: ClusterPlan) -> tuple[Rule, ...]:
+def _rules(group: Group, plan: ClusterPlan) -> tuple[TrafficRule, ...]:
     """Return the rules of a group; the control plane's has those of the ``lb`` group too.
 
     What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is
@@ -55,15 +55,17 @@ def _rules(group: Group, plan: ClusterPlan) -> tuple[Rule, ...]:
     return normal_rules([*group.rules, *(rule for rules in more for rule in rules)])
 
 
-def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], tags: NodeTags) -> Node:
+def _own(
+    key: NodeKey, group: Group, rules: tuple[TrafficRule, ...], addresses: tuple[NodeKey, ...], tags: NodeTags
+) -> Node:
     request = partial(_request, group.name, f"Kubernetes cluster {tags.cluster}: {group.role.value}")
     return Node(
         key,
         group.name,
         request,
         requires=frozenset({keys.VPC}),
-        parts=partial(_inside, rules, addresses),
-        parts_require=frozenset(_named(rules, addresses)),
+        parts=partial(_build_parts, rules, addresses),
+        parts_require=frozenset(_list_named_nodes(rules, addresses)),
         part_field=partial(_field, {each.source.value: each.source.field for each in rules if each.source.field}),
         tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
         name_taken_advice=(
@@ -74,7 +76,7 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
     )
 
 
-def _given(key: NodeKey, group: Group, vpc: str, tags: NodeTags) -> Node:
+def _build_given_node(key: NodeKey, group: Group, vpc: str, tags: NodeTags) -> Node:
     node = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
     return replace(node, refused_tags=_refused_tags(group, tags), given_problem=partial(_unfit, node.field, vpc))
 
@@ -84,13 +86,13 @@ def _unfit(field: str, vpc: str, seen: Observed) -> str:
     return "" if there == vpc else f"{field}: {in_another_vpc(seen.id, there, vpc)}"
 
 
-def _handed_over(node: Node, rules: tuple[Rule, ...]) -> Node:
+def _handed_over(node: Node, rules: tuple[TrafficRule, ...]) -> Node:
     """Make the ``lb`` group, with ``rules`` where the spec gives the control plane's: nothing is put into that one.
 
     Upstream puts them there before it hands the group over:
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
     """
-    return replace(node, shared=True, first_parts=partial(_inside, rules, ()))
+    return replace(node, shared=True, first_parts=partial(_build_parts, rules, ()))
 
 
 def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
@@ -105,7 +107,7 @@ def _request(name: str, about: str, known: ReadyNodes) -> Request:
     return {"name": name, "description": about, "vpc_id": known[keys.VPC].id}
 
 
-def _named(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[NodeKey]:
+def _list_named_nodes(rules: tuple[TrafficRule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[NodeKey]:
     """Return what rules name, the group itself included: its id is known only when it is there."""
     for rule in rules:
         if rule.source.kind is SourceKind.GROUP:
@@ -114,7 +116,7 @@ def _named(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[
             yield from addresses
 
 
-def _inside(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], known: ReadyNodes) -> frozenset[Part]:
+def _build_parts(rules: tuple[TrafficRule, ...], addresses: tuple[NodeKey, ...], known: ReadyNodes) -> frozenset[Part]:
     """Return the rules as parts. Two may come to the same, such as a range and the VPC's: AWS then has one."""
     found: dict[str, Part] = {}
     for rule in rules:
@@ -124,7 +126,7 @@ def _inside(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], known: Read
     return frozenset(found.values())
 
 
-def _peers(rule: Rule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Iterator[tuple[str, str]]:
+def _peers(rule: TrafficRule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Iterator[tuple[str, str]]:
     vpc, value = known[keys.VPC].attributes, rule.source.value
     match rule.source.kind:
         case SourceKind.IPV4:
@@ -152,7 +154,7 @@ def _field(fields: Mapping[str, str], part: Part) -> str:
     return next((fields[each["GroupId"]] for each in peers if each["GroupId"] in fields), "")
 
 
-def _part(rule: Rule, member: str, peer: str) -> Part:
+def _part(rule: TrafficRule, member: str, peer: str) -> Part:
     """Spell a rule in the words of a read; the description is no part of what a rule is."""
     permission: dict[str, Any] = {"IpProtocol": rule.protocol, **_ports(rule), _PEERS[member]: [{member: peer}]}
     (part,) = rule_parts(INGRESS, permission, account="")
@@ -160,5 +162,5 @@ def _part(rule: Rule, member: str, peer: str) -> Part:
     return replace(part, request={**part.request, _PEERS[member]: [described]})
 
 
-def _ports(rule: Rule) -> Mapping[str, int]:
+def _ports(rule: TrafficRule) -> Mapping[str, int]:
     return {"FromPort": rule.from_port, "ToPort": rule.to_port} if rule.protocol in WITH_PORTS else {}

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import Request
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.cluster_plan import Bastion, Bucket, ClusterPlan, Role
+from freehold.providers.aws.cluster.cluster_plan import Bucket, ClusterPlan, PlannedBastion, Role
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.kinds.s3_bucket import policy_part
 from freehold.providers.aws.tags import capa_tags
@@ -29,7 +29,7 @@ def bastion_nodes(plan: ClusterPlan, image: str, tags: NodeTags) -> Iterator[Nod
         yield Node(keys.BASTION, capa.name, request, requires=needs, field="spec.bastion", tags=tags.own(capa))
 
 
-def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Request:
+def _bastion(name: str, bastion: PlannedBastion, newest: str, known: ReadyNodes) -> Request:
     """Make the bastion. It keeps its image when a newer one appears; an empty key means none, not the default."""
     there = known.get(keys.BASTION)
     image = bastion.ami or (there and there.attributes.get("image_id")) or newest

@@ -12,7 +12,7 @@ from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import Part, Request
 from freehold.providers.aws.cluster import keys
 from freehold.providers.aws.cluster.address_plan import Slot
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet, Vpc
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, PlannedSubnet, Vpc
 from freehold.providers.aws.cluster.nodes.given import given_node
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
 from freehold.providers.aws.kinds.internet_gateway import ATTACHMENT
@@ -58,8 +58,8 @@ def _vpc(vpc: Vpc, tags: NodeTags) -> Node:
     )
 
 
-def _subnet(subnet: Subnet, tags: NodeTags) -> Node:
-    derived, listed = Slot.of(subnet.logical) is not None, f"spec.network.subnets[{subnet.name}]"
+def _subnet(subnet: PlannedSubnet, tags: NodeTags) -> Node:
+    derived, listed = Slot.parse_name(subnet.logical) is not None, f"spec.network.subnets[{subnet.name}]"
     return Node(
         keys.subnet(subnet.logical),
         subnet.name,
@@ -72,7 +72,7 @@ def _subnet(subnet: Subnet, tags: NodeTags) -> Node:
     )
 
 
-def _subnet_request(subnet: Subnet, known: ReadyNodes) -> Request:
+def _subnet_request(subnet: PlannedSubnet, known: ReadyNodes) -> Request:
     block = _ipv6_block(subnet, known)
     request: dict[str, Any] = {
         "name": subnet.name,
@@ -85,12 +85,12 @@ def _subnet_request(subnet: Subnet, known: ReadyNodes) -> Request:
     return request | ({"ipv6_cidr": block} if block else {})
 
 
-def _subnet_parts(subnet: Subnet, known: ReadyNodes) -> frozenset[Part]:
+def _subnet_parts(subnet: PlannedSubnet, known: ReadyNodes) -> frozenset[Part]:
     block = _ipv6_block(subnet, known)
     return frozenset({Part(IPV6_CIDR, block)} if block else ())
 
 
-def _ipv6_block(subnet: Subnet, known: ReadyNodes) -> str:
+def _ipv6_block(subnet: PlannedSubnet, known: ReadyNodes) -> str:
     """Return the /64; empty where the subnet has none, and while the VPC has no range: it is then added later.
 
     In a plan the range of a VPC that does not exist is not known, nor what is cut from it.

@@ -8,7 +8,7 @@ from functools import partial
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.resources import NodeKey, Part
 from freehold.providers.aws.cluster import keys
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, Subnet
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, NatGateway, PlannedSubnet
 from freehold.providers.aws.cluster.nodes.tags import NodeTags, reach_of
 from freehold.providers.aws.kinds.route_table import ASSOCIATION, ROUTE
 from freehold.providers.aws.kinds.vpc_endpoint import ROUTE_TABLE
@@ -63,7 +63,7 @@ def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
     )
 
 
-def _ways(subnet: Subnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
+def _ways(subnet: PlannedSubnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
     """Return the routes out. A private subnet in a zone without NAT gateway has none over IPv4."""
     if subnet.public:
         return {_ANY_IPV4: keys.INTERNET_GATEWAY} | ({_ANY_IPV6: keys.INTERNET_GATEWAY} if ipv6 else {})
@@ -71,7 +71,7 @@ def _ways(subnet: Subnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
     return four | ({_ANY_IPV6: keys.EGRESS_GATEWAY} if ipv6 else {})
 
 
-def _route_table(subnet: Subnet, ways: Ways, tags: NodeTags) -> Node:
+def _route_table(subnet: PlannedSubnet, ways: Ways, tags: NodeTags) -> Node:
     """Make a route table. It does not wait for a NAT gateway, which takes long: its parts do."""
     slow = frozenset(way for way in ways.values() if way.kind == keys.NAT_GATEWAY_KIND)
     capa = capa_tags.route_table(tags.cluster, reach_of(subnet), subnet.zone)
@@ -80,13 +80,13 @@ def _route_table(subnet: Subnet, ways: Ways, tags: NodeTags) -> Node:
         capa.name,
         lambda known: {"name": capa.name, "vpc_id": known[keys.VPC].id},
         requires=frozenset({keys.VPC, keys.subnet(subnet.logical), *ways.values()}) - slow,
-        parts=partial(_inside, subnet, ways),
+        parts=partial(_build_parts, subnet, ways),
         parts_require=slow,
         tags=tags.own(capa),
     )
 
 
-def _inside(subnet: Subnet, ways: Ways, known: ReadyNodes) -> frozenset[Part]:
+def _build_parts(subnet: PlannedSubnet, ways: Ways, known: ReadyNodes) -> frozenset[Part]:
     association = Part(ASSOCIATION, known[keys.subnet(subnet.logical)].id)
     return frozenset({association, *(_route(to, known[way].id) for to, way in ways.items())})
 

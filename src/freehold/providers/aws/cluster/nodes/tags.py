@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freehold.engine.tag_text import text
-from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, Subnet
+from freehold.providers.aws.cluster.cluster_plan import ClusterPlan, PlannedSubnet
 from freehold.providers.aws.tags import capa_tags
 from freehold.providers.aws.tags.capa_tags import (
     NAME,
@@ -27,7 +27,7 @@ class NodeTags:
     renamed: bool
 
     @staticmethod
-    def of(cluster: str, plan: ClusterPlan) -> NodeTags:
+    def from_plan(cluster: str, plan: ClusterPlan) -> NodeTags:
         return NodeTags(cluster, NAME in dict(plan.tags))
 
     def own(self, tags: CapaTags) -> frozenset[str]:
@@ -40,7 +40,7 @@ class NodeTags:
             found.pop(NAME, None)
         return found
 
-    def subnet(self, subnet: Subnet) -> frozenset[str]:
+    def subnet(self, subnet: PlannedSubnet) -> frozenset[str]:
         """Return the tags of a subnet that we create: the spec's for it win, as upstream's do, but over whose it is.
 
         https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/network/subnets.go
@@ -49,12 +49,12 @@ class NodeTags:
         whose = {ROLE, cluster_key(self.cluster), cloud_provider_key(self.cluster)}
         return _texts({**own, **{key: value for key, value in subnet.tags if key not in whose}})
 
-    def given_subnet(self, subnet: Subnet) -> frozenset[str]:
+    def given_subnet(self, subnet: PlannedSubnet) -> frozenset[str]:
         """Return the tags of a subnet that the user names."""
         return _texts(given_subnet(self.cluster, reach_of(subnet)))
 
 
-def reach_of(subnet: Subnet) -> Reach:
+def reach_of(subnet: PlannedSubnet) -> Reach:
     return Reach.PUBLIC if subnet.public else Reach.PRIVATE
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from freehold.api.base import Broken, Rule
+from freehold.api.base import ApiRule, Broken
 from freehold.api.rules import Format, present, require, require_format, value_at
 from freehold.providers.aws.types.rules import TAG_RULES
 
@@ -136,9 +136,9 @@ _NO_INSTANCE = f"!has({_THERE}) || {_THERE} == ''"
 """Until there is an instance, what was written by mistake may be corrected; upstream keeps it from the first apply."""
 
 
-def _require_kept(field: str) -> Rule:
+def _require_kept(field: str) -> ApiRule:
     now, old = f"self.{field}", f"oldSelf.{field}"
-    return Rule(
+    return ApiRule(
         f"{_NO_INSTANCE} || (has({now}) == has({old}) && (!has({now}) || {now} == {old}))",
         "an instance keeps what it was made with; make another machine instead, as a MachineDeployment or a control "
         "plane does by itself when it is given another template",
@@ -149,11 +149,11 @@ def _require_kept(field: str) -> Rule:
 _SKIPS = "cloudInit.insecureSkipSecretsManager"
 MACHINE_RULES: Final = (
     *TAG_RULES,
-    Rule(
+    ApiRule(
         "!has(self.capacityReservationId) || !has(self.marketType) || self.marketType != 'Spot'",
         "capacityReservationId may not be set when marketType is Spot",
     ),
-    Rule(
+    ApiRule(
         "!has(self.capacityReservationId) || !has(self.spotMarketOptions)",
         "capacityReservationId cannot be set when spotMarketOptions is specified",
     ),
@@ -172,7 +172,7 @@ MACHINE_RULES: Final = (
     require_format("sshKeyName", _KEY),
     require_format("providerID", PROVIDER_ID),
     *(_require_kept(field) for field in _KEPT),
-    Rule(
+    ApiRule(
         f"{_NO_INSTANCE} || (({present(f'self.{_SKIPS}')} && self.{_SKIPS}) == "
         f"({present(f'oldSelf.{_SKIPS}')} && oldSelf.{_SKIPS}))",
         "the instance has read its data already: where they lay cannot change",
@@ -182,7 +182,7 @@ MACHINE_RULES: Final = (
 _READY = "oldSelf.status.ready"
 _NOW, _OLD = "self.spec.providerID", "oldSelf.spec.providerID"
 OBJECT_RULES: Final = (
-    Rule(
+    ApiRule(
         f"!({present(_READY)} && {_READY}) || !({present(_OLD)} && {_OLD} != '') || !({present(_NOW)}) || "
         f"{_NOW} in ['', {_OLD}]",
         "a machine that was ready stays the same instance; make another machine for another one",
@@ -196,7 +196,7 @@ def _find_filled_in(spec: Any) -> tuple[Broken, ...]:
 
 
 TEMPLATE_RULES: Final = (
-    Rule(
+    ApiRule(
         "(!has(self.providerID) || self.providerID == '') && (!has(self.instanceID) || self.instanceID == '')",
         "all machines of a template would be one instance; remove it",
         of="spec",

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 from freehold.api.status import Condition
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.machine.types import rules
@@ -91,7 +91,7 @@ class AWSClusterTemplateResource(ApiModel):
 class AWSClusterTemplateSpec(ApiModel):
     """The template."""
 
-    RULES = (Rule("self == oldSelf", "a template of clusters cannot change; make another one", field=".template"),)
+    RULES = (ApiRule("self == oldSelf", "a template of clusters cannot change; make another one", field=".template"),)
 
     template: AWSClusterTemplateResource
     """What a cluster is made of."""

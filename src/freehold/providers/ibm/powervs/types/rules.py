@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freehold.api.base import Rule
+from freehold.api.base import ApiRule
 from freehold.api.rules import (
     ADDRESS,
     RANGE,
@@ -30,11 +30,11 @@ _DNS_SERVER = Format(ADDRESS, "{it} is not an IPv4 address; write one like 1.1.1
 _ADDRESS = Format(ADDRESS, "{it} is not an IPv4 address; write one like 192.168.10.7")
 
 
-def _short(parent: str, field: str, limit: int) -> Rule:
+def _short(parent: str, field: str, limit: int) -> ApiRule:
     """Make the rule that the name of what is to be created fits; one that is given by id exists under its name."""
     where = f"self.{parent}"
     cel = f"!has({where}) || has({where}.id) || !has({where}.{field}) || size({where}.{field}) <= {limit}"
-    return Rule(cel, f"IBM Cloud allows names of at most {limit} characters; shorten it", field=f".{parent}.{field}")
+    return ApiRule(cel, f"IBM Cloud allows names of at most {limit} characters; shorten it", field=f".{parent}.{field}")
 
 
 VPC_RULES: Final = (schema_only(require_format("region", _REGION)),)
@@ -63,7 +63,7 @@ CLUSTER_RULES: Final = (
         lambda balancers: not balancers or any(each.public for each in balancers),
         of="loadBalancers",
     ),
-    Rule(
+    ApiRule(
         "self.all(a, self.exists_one(b, a.key.lowerAscii() == b.key.lowerAscii() && "
         "(has(a.value) ? a.value.lowerAscii() : '') == (has(b.value) ? b.value.lowerAscii() : '')))",
         "two tags are equal, and IBM Cloud ignores upper and lower case; remove one",

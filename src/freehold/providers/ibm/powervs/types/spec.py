@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.base import ApiModel, ApiRule, Items
 from freehold.api.endpoint import APIEndpoint
 from freehold.api.rules import LIST_LIMIT
 from freehold.providers.ibm.api_names import TAG_PREFIX
@@ -42,12 +42,12 @@ class Tag(ApiModel):
     """
 
     RULES = (
-        Rule(
+        ApiRule(
             "!has(self.value) || size(self.value) == 0 || size(self.key) + size(self.value) < 128",
             f"key and value together may have at most {TAG_LENGTH_LIMIT - 1} characters",
             lambda tag: not tag.value or len(tag.key) + len(tag.value) < TAG_LENGTH_LIMIT,
         ),
-        Rule(
+        ApiRule(
             f"!self.key.lowerAscii().startsWith('{TAG_PREFIX}')",
             f"keys that begin with {TAG_PREFIX} are reserved for ownership tags",
             lambda tag: not tag.key.lower().startswith(TAG_PREFIX),

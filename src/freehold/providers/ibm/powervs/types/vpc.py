@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from freehold.api import patterns
-from freehold.api.base import ApiModel, Int64, Items, Port, Rule, build_extensions
+from freehold.api.base import ApiModel, ApiRule, Int64, Items, Port, build_extensions
 from freehold.api.rules import TEXT_LIMIT
 from freehold.providers.ibm.powervs.types import rules as powervs_rules
 
@@ -17,7 +17,7 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 Place = Annotated[str, Field(max_length=TEXT_LIMIT)]
 TransportProtocol = Literal["http", "https", "tcp", "udp"]
 
-ID_OR_NAME = Rule(
+ID_OR_NAME = ApiRule(
     "has(self.id) || has(self.name)", "give an id or a name", lambda it: it.id is not None or it.name is not None
 )
 
@@ -156,7 +156,7 @@ class VPCSecurityGroupPortRange(ApiModel):
     """Ports from the minimum to the maximum, both included."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "self.maximumPort >= self.minimumPort",
             "give both ports, and a maximumPort that is not smaller than minimumPort",
             lambda ports: (
@@ -171,7 +171,7 @@ class VPCSecurityGroupPortRange(ApiModel):
     """The first port."""
 
 
-def _only(remote_type: str, field: str | None) -> Rule:
+def _only(remote_type: str, field: str | None) -> ApiRule:
     """Require that a remote of one type has the field of this type and no other."""
     fields = ("cidrSubnetName", "address", "securityGroupName")
     has = " && ".join(("" if name == field else "!") + f"has(self.{name})" for name in fields)
@@ -182,7 +182,7 @@ def _only(remote_type: str, field: str | None) -> Rule:
         return remote.remote_type != remote_type or given == ([field] if field else [])
 
     wanted = f"set {field} and no other" if field else f"set none of {', '.join(fields)}"
-    return Rule(f"self.remoteType != '{remote_type}' || ({has})", f"with remoteType {remote_type}, {wanted}", holds)
+    return ApiRule(f"self.remoteType != '{remote_type}' || ({has})", f"with remoteType {remote_type}, {wanted}", holds)
 
 
 class VPCSecurityGroupRuleRemote(ApiModel):
@@ -210,12 +210,12 @@ class VPCSecurityGroupRulePrototype(ApiModel):
     """The traffic that a rule allows; the cloud gets one rule for each remote."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "self.protocol == 'icmp' || (!has(self.icmpCode) && !has(self.icmpType))",
             "icmpCode and icmpType need protocol icmp",
             lambda it: it.protocol == "icmp" or (it.icmp_code is None and it.icmp_type is None),
         ),
-        Rule(
+        ApiRule(
             "self.protocol == 'tcp' || self.protocol == 'udp' || !has(self.portRange)",
             "portRange needs protocol tcp or udp",
             lambda it: it.protocol in ("tcp", "udp") or it.port_range is None,
@@ -238,22 +238,22 @@ class VPCSecurityGroupRule(ApiModel):
     """One rule of a security group."""
 
     RULES = (
-        Rule(
+        ApiRule(
             "has(self.destination) != has(self.source)",
             "give either source or destination",
             lambda it: (it.destination is None) != (it.source is None),
         ),
-        Rule(
+        ApiRule(
             "self.direction != 'inbound' || has(self.source)",
             "an inbound rule has a source, not a destination",
             lambda it: it.direction != "inbound" or it.source is not None,
         ),
-        Rule(
+        ApiRule(
             "self.direction != 'outbound' || has(self.destination)",
             "an outbound rule has a destination, not a source",
             lambda it: it.direction != "outbound" or it.destination is not None,
         ),
-        Rule(
+        ApiRule(
             # https://cloud.ibm.com/docs/vpc?topic=vpc-using-security-groups: rules of a group only allow.
             "!has(self.action) || self.action == 'allow'",
             "a security group cannot deny: it refuses what no rule allows; remove the rule, or write allow",
