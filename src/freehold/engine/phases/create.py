@@ -142,10 +142,18 @@ async def _use_given(ctx: PassContext, node: Node) -> None:
             ),
         )
         return
+    if ctx.journal.get(node.key) is None and _has_our_seal(ctx, node.key, observed):
+        observe.record_owned(ctx, node.key, observed, None)
+        return
     entry = unmanaged(ctx.journal.get(node.key), Phase.GIVEN, observed)
     ctx.record(node.key, entry)
     ctx.remember(node.key, observed)
     observe.assess(ctx, node.key, observed)
+
+
+def _has_our_seal(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
+    """Return whether it was made for this node: the record is lost, and the id is in the spec because we wrote it."""
+    return bool(observed.tags) and proofs.evidence(ctx, key, observed, observed.tags or ()).strength is Strength.PROVEN
 
 
 async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
