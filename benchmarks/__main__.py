@@ -20,6 +20,7 @@ def main(prefixes: list[str]) -> int:
         gc,
         house,
         looks,
+        machine,
         operator,
         powervs,
         real_time,
@@ -35,6 +36,7 @@ def main(prefixes: list[str]) -> int:
         for name, measure in (
             ("powervs", powervs.measure),
             ("aws", aws.measure),
+            ("machine", machine.measure),
             ("gc", gc.measure),
             ("house", house.measure),
             ("renewal", renewal.measure),

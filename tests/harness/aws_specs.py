@@ -22,7 +22,7 @@ ZONES = tuple(f"{REGION}{letter}" for letter in "abc")
 NAMES = DefaultNames("team", "prod")
 VPC = {"id": "vpc-0123456789abcdef0"}
 SUBNET = {"id": "subnet-0123456789abcdef0"}
-TIMES = {"intervalSeconds": 10, "timeoutSeconds": 5, "thresholdCount": 5, "unhealthyThresholdCount": 3}
+TIMES = {"intervalSeconds": 5, "timeoutSeconds": 4, "thresholdCount": 2, "unhealthyThresholdCount": 6}
 """Of a health check."""
 RULES = (
     "network.additionalControlPlaneIngressRules", "network.additionalNodeIngressRules",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -89,7 +90,9 @@ def test_a_given_instance_of_another_zone_is_not_ready(settled: AwsHarness) -> N
     one = worker(settled, providerID=f"aws:///us-east-1b/{ident}")
     one.run(lambda: one.condition("Ready").get("reason") == "Unfit")
     assert f"{ident} is in us-east-1a, not in us-east-1b" in one.condition("InstanceReady")["message"]
+    one.settle(4)
     assert one.status()["ready"] is False
+    assert one.object.raw["spec"]["providerID"] == f"aws:///us-east-1b/{ident}"
     one.down()
     terminate(settled, ident)
 
@@ -157,19 +160,37 @@ def test_without_capacity_in_the_first_zone_it_is_in_the_next(settled: AwsHarnes
     world.restock("us-east-1a")
 
 
-def test_a_control_plane_machine_is_behind_the_load_balancer_while_it_lives(settled: AwsHarness) -> None:
-    raw = machine(ami={"id": SIMULATED_IMAGE}, sshKeyName="")
-    raw["metadata"]["labels"][names.CONTROL_PLANE_LABEL] = ""
-    one = MachineHarness(settled, raw)
+def edit_record(one: MachineHarness, **fields: Any) -> None:
+    """Change the entry of the instance in the journal."""
+    annotations = one.object.raw["metadata"]["annotations"]
+    record = json.loads(annotations[names.JOURNAL_ANNOTATION])
+    record["nodes"]["instance/machine"].update(fields)
+    one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(record)}}})
+
+
+def test_an_instance_that_an_edited_record_calls_given_goes_with_its_machine(settled: AwsHarness) -> None:
+    one = worker(settled)
     one.up()
-    ident = one.object.raw["spec"]["instanceID"]
-    assert one.condition("ELBAttached")["status"] == "True"
-    assert registered(settled) == {ident}
+    edit_record(one, p="g")
+    one.settle(4)
     one.down()
-    assert registered(settled) == set()
+    assert instances(settled) == {}
 
 
-def registered(stage: AwsHarness) -> set[str]:
-    asked = stage.account.client.read("elb", "describe_load_balancers", "all")
-    (balancer,) = run_blocking(asked)["LoadBalancerDescriptions"]
-    return {each["InstanceId"] for each in balancer["Instances"]}
+def test_an_id_that_was_written_into_the_record_does_not_get_into_the_spec(settled: AwsHarness) -> None:
+    theirs = given_instance(settled)
+    one = worker(settled)
+    one.up()
+    ident, own = one.object.raw["spec"]["instanceID"], one.object.raw["spec"]["providerID"]
+    edit_record(one, id=theirs)
+    one.settle(6)
+    assert one.condition("Ready")["reason"] == "NotOwned"
+    assert "freehold resolve m1 -n default instance/machine" in one.condition("Ready")["message"]
+    assert one.object.raw["spec"]["providerID"] == own
+    one.object.patch({"spec": {"providerID": None, "instanceID": None}})
+    one.settle(2)
+    assert "providerID" not in one.object.raw["spec"]
+    edit_record(one, id=ident)
+    one.down()
+    assert instances(settled) == {theirs: "running"}
+    terminate(settled, theirs)

@@ -22,12 +22,15 @@ STEPS = (
     "somebody meddles behind our back",
     "it is seen and healed: the connection is made anew",
     "strangers with tempting names are there before us",
-    "the manifest is accepted as it is: 1 AWSCluster",
+    "the manifest is accepted as it is: 4 objects of 3 kinds",
     "the operator is killed (kill -9) in mid-create",
+    "the next operator is killed too, in the middle of RunInstances",
     "a new operator goes on, and the cluster is Ready",
     "the endpoint is the internet-facing load balancer's DNS name",
     "somebody meddles behind our back",
     "it is seen and healed: the route leads to its NAT gateway again",
+    "each machine is one instance, and the control plane's is behind the load balancer",
+    "machines-worker is deleted: gone with its secret and volumes",
     "a Service is forgotten, whose load balancer would hold the network: freehold gc plan names it",
     "200 resources of somebody's cluster are there, with tags of their own",
     "the proposal's two manifests are applied as they are, and all is tagged",
@@ -74,8 +77,8 @@ def _the_simulated_aws_holds_strangers_only(home: Path) -> None:
     left = [each for each in records if each["view"].get("State") != "deleted"]
     assert {each["by"] for each in left} == {"stranger"}
     [beside] = [each for each in left if each["kind"] == "vpc" and each["tags"]]
-    assert beside["tags"]["Name"] == "minimal-vpc"
-    assert beside["tags"]["freehold.dev/owner"] == "default/minimal", "the copied tags are still there"
+    assert beside["tags"]["Name"] == "machines-vpc"
+    assert beside["tags"]["freehold.dev/owner"] == "default/machines", "the copied tags are still there"
 
 
 def _the_fleet_has_its_tags_and_ours(home: Path) -> None:

@@ -51,7 +51,8 @@ class ServedName:
     in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
     ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
     distinguished. ``parent``: what each object of the kind is part of. ``waiting_part``: that of ``parts`` which tells,
-    beside ``Ready``, what it waits for around it.
+    beside ``Ready``, what it waits for around it. ``defaults``: the generation of the defaults that new objects get;
+    those that are there keep theirs (:attr:`journal.Journal.defaults`).
     """
 
     group: str
@@ -69,6 +70,7 @@ class ServedName:
     parts: tuple[str, ...] = ()
     parent: ParentName | None = None
     waiting_part: str = ""
+    defaults: int = 0
 
     @property
     def crd(self) -> str:

@@ -31,6 +31,21 @@ class ServedField:
     sentence: str = ""
 
 
+def serve_field(path: str, sentence: str = "") -> ServedField:
+    """Declare a field that is acted on."""
+    return ServedField(path, Serving.SERVED, sentence)
+
+
+def ignore_field(path: str, sentence: str) -> ServedField:
+    """Declare a field that is kept and not acted on."""
+    return ServedField(path, Serving.IGNORED, sentence)
+
+
+def refuse_field(path: str, sentence: str) -> ServedField:
+    """Declare a field that stops every create."""
+    return ServedField(path, Serving.REFUSED, sentence)
+
+
 def find_covering(fields: Sequence[ServedField], path: str) -> ServedField | None:
     """Find the entry for a field: its own, or that of the nearest field above it."""
     above = [field for field in fields if path == field.path or path.startswith((f"{field.path}.", f"{field.path}["))]

@@ -109,3 +109,5 @@ class Identity(ApiModel):
     """The cloud account, on AWS with the region, that its resources are in; absent until something is on record."""
     collects: bool | None = None
     """True if the object was created with garbage collection on; absent if not, or if its kind has none."""
+    defaults: int | None = None
+    """The generation of the defaults that the object was created with; absent for the first one."""

@@ -209,8 +209,9 @@ class Reconciler:
     ) -> PassEnd:
         ring, proceed = self._rings.ring, decision if isinstance(decision, gate.Proceed) else None
         found = identity.identify(
-            document.raw, self._served.finalizer, ring, collects=self._collects, standing=standing
-        )
+            document.raw, self._served.finalizer, ring, collects=self._collects, defaults=self._served.defaults,
+            standing=standing,
+        )  # fmt: skip
         if isinstance(found, identity.KeyMissing):
             return self._hold_without_key(document, found)
         if isinstance(found, identity.UnusableIdentity):

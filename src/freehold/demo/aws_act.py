@@ -1,4 +1,4 @@
-"""The second act: an AWSCluster on the simulated AWS."""
+"""The second act: an AWSCluster on the simulated AWS, with machines."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class AWSAct(Act):
         )
 
     async def endpoint(self, host: str) -> str:
-        balancer = _ours(await self.aws.resources(), "classic-balancer")
-        answer = await self.aws.call("elb.DescribeLoadBalancers", LoadBalancerNames=[balancer.id])
-        [seen] = answer["LoadBalancerDescriptions"]
+        balancer = _ours(await self.aws.resources(), "balancer")
+        answer = await self.aws.call("elbv2.DescribeLoadBalancers", LoadBalancerArns=[balancer.address])
+        [seen] = answer["LoadBalancers"]
         if seen["DNSName"] != host or seen["Scheme"] != "internet-facing":
             raise checks.NotSo(f"controlPlaneEndpoint is {host}, the {seen['Scheme']} one is {seen['DNSName']}")
         return "the endpoint is the internet-facing load balancer's DNS name"

@@ -10,7 +10,7 @@ from freehold.cli.output import tables
 from freehold.cli.output.terminal import say, width
 from freehold.cli.output.view import ViewPhase, view
 from freehold.demo import checks
-from freehold.demo.acts import Act
+from freehold.demo.acts import Act, LostReply
 from freehold.demo.ending import closing_table, reported_as
 from freehold.demo.stage import Glimpse, Serving, Stage
 from freehold.demo.world import others, ours
@@ -41,17 +41,22 @@ async def killed_in_mid_create(stage: Stage, act: Act, serving: Serving) -> None
         await client.get(each.resource, each.key)
     stage.checked(f"the manifest is accepted as it is: {_counted(wanted)}")
     act.followed = [(each.resource, each.key) for each in wanted if each.ours]
+    await kill_once_made(stage, act, serving, act.lost)
+    stage.checked("the operator is killed (kill -9) in mid-create", act.lost.told)
+
+
+async def kill_once_made(stage: Stage, act: Act, serving: Serving, lost: LostReply) -> None:
+    """Kill the operator when the cloud has what it was asked for and the reply is lost."""
 
     async def made() -> bool:
-        return any(each.kind == act.lost.kind for each in ours(await act.world.resources()))
+        return any(each.kind == lost.kind for each in ours(await act.world.resources()))
 
     async with Glimpse(made, _GLANCE) as created:
         await follow(serving.session, act.followed, stage.show, created.seen, patience=_PATIENCE)
     code = await serving.process.kill()
-    lost = [call for call in await act.world.calls() if call.operation == act.lost.operation]
-    if code != -9 or [call.status for call in lost] != [0]:
-        raise checks.NotSo(f"the operator was not killed in mid-create (exit {code}, replies {lost})")
-    stage.checked("the operator is killed (kill -9) in mid-create", act.lost.told)
+    replies = [call.status for call in await act.world.calls() if call.operation == lost.operation]
+    if code != -9 or 0 not in replies:
+        raise checks.NotSo(f"the operator was not killed in mid-create (exit {code}, replies {replies})")
 
 
 def _counted(wanted: Sequence[Target]) -> str:

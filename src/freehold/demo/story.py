@@ -16,7 +16,7 @@ from freehold.cli.objects import manifests
 from freehold.cli.objects.following import ViewSnapshot
 from freehold.cli.output.progress import display
 from freehold.cli.output.terminal import say, tell
-from freehold.demo import checks, gc_act, steps, tags_act
+from freehold.demo import checks, gc_act, machine_steps, steps, tags_act
 from freehold.demo.acts import Act
 from freehold.demo.aws_act import AWSAct
 from freehold.demo.powervs_act import PowerVSAct
@@ -25,7 +25,7 @@ from freehold.demo.tags_act import TagsAct
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 _POWERVS = "powervs-create-infra.yaml"
-_AWS = "aws-cluster.yaml"
+_AWS = "aws-machines.yaml"
 _TAGS = "metadata.yaml"
 
 
@@ -103,7 +103,7 @@ async def _story(
 
 
 async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewSnapshot:
-    """Three operators in turn: two are killed in mid-create, the third one ends the story."""
+    """Four operators in turn: three are killed in mid-create, the fourth one ends the story."""
     _begin(stage, powervs)
     await steps.strangers_arrive(stage, powervs)
     async with stage.serving() as serving:
@@ -116,8 +116,12 @@ async def _told(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewS
         await steps.killed_in_mid_create(stage, aws, serving)
     since = await powervs.world.last_call()
     async with stage.serving() as serving:
-        await asyncio.gather(steps.ready(stage, aws, serving), tags.fleet.arrive())
+        await asyncio.gather(machine_steps.killed_in_run_instances(stage, aws, serving), tags.fleet.arrive())
+    async with stage.serving() as serving:
+        await steps.ready(stage, aws, serving)
         await steps.healed(stage, aws, serving)
+        await machine_steps.behind_the_balancer(stage, aws, serving)
+        await machine_steps.worker_deleted(stage, aws, serving)
         services = await gc_act.forgotten(stage, aws, aws.aws, serving)
         say(f"\n{tags.title}")
         await tags_act.fleet_is_there(stage, tags, serving)

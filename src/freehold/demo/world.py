@@ -128,6 +128,11 @@ class AWSWorld(World):
         made = await self._strange("create", service=service, operation=name, params=params, region=self._region)
         return str(made["id"])
 
+    async def target_health(self, group: str) -> dict[str, str]:
+        """Return the state of each target of a target group."""
+        answer = await self.call("elbv2.DescribeTargetHealth", TargetGroupArn=group)
+        return {each["Target"]["Id"]: each["TargetHealth"]["State"] for each in answer["TargetHealthDescriptions"]}
+
     async def tag(self, ident: str, tags: Iterable[str]) -> None:
         await self._strange("tag", id=ident, tags=dict(each.split("=", 1) for each in tags))
 

@@ -149,7 +149,8 @@ class Journal:
     of the ring's key that the identity was minted or last renewed under; empty where somebody else wrote the journal.
     ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
     garbage collection on, so that an absent annotation opts in (ADR 18). ``place``: for an object whose account is that
-    of the object which it is part of, the fields of that one's spec that say so (ADR 25).
+    of the object which it is part of, the fields of that one's spec that say so (ADR 25). ``defaults``: the generation
+    of the defaults that it was minted with, which stay its own when a later version has others (ADR 17).
     """
 
     owner: Owner
@@ -161,6 +162,7 @@ class Journal:
     untouched: str = ""
     collects: bool = False
     place: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    defaults: int = 0
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -306,6 +308,8 @@ def dumps(journal: Journal) -> str:
         document["gc"] = True
     if journal.place:
         document["place"] = dict(journal.place)
+    if journal.defaults:
+        document["defaults"] = journal.defaults
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -324,9 +328,10 @@ def loads(text: str) -> Journal:
         untouched = _text_field(document.get("untouched", ""))
         collects = _truth(document.get("gc", False))
         place = _place(document.get("place", {}))
+        defaults = _generation(document.get("defaults", 0))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key, attached, untouched, collects, place)
+    return Journal(owner, entries, account, tags, key, attached, untouched, collects, place, defaults)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")
@@ -377,6 +382,12 @@ def _place(fields: Any) -> dict[str, Any]:
         else _text_field(said)
         for name, said in fields.items()
     }
+
+
+def _generation(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("no number of a generation")
+    return value
 
 
 def _truth(value: object) -> bool:

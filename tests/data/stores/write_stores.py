@@ -237,7 +237,9 @@ def whole_journal() -> str:
     owner = Owner("0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11", "AWSCluster", "default", "demo", "default/outer")
     attached = {"arn:1": journals.AttachedTags(("team:red",), "signature", "abcdefgh27")}
     return journals.dumps(
-        journals.Journal(owner, entries, "account", frozenset({"team:red"}), "abcdefgh27", attached, "untouched", True)
+        journals.Journal(
+            owner, entries, "account", frozenset({"team:red"}), "abcdefgh27", attached, "untouched", True, {}, 1
+        )
     )
 
 

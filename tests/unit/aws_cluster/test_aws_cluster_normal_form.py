@@ -426,7 +426,7 @@ def test_a_network_load_balancer_with_its_listeners() -> None:
         (6443, 6443, "ipv4"), (8132, 8132, "ipv4"), (9345, 9345, "ipv4"),
     ]  # fmt: skip
     api, other, named = (each.health for each in balancer.listeners)
-    assert (api.protocol, api.path, api.healthy, api.interval) == ("HTTPS", "/readyz", 2, 10)
+    assert (api.protocol, api.path, api.healthy, api.interval) == ("HTTPS", "/readyz", 2, 5)
     assert (other.protocol, other.port, other.path) == ("TCP", 8132, "")
     assert (named.protocol, named.port, named.path, named.interval) == ("HTTPS", 9345, "/", 20)
 

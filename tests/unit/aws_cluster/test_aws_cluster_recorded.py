@@ -10,6 +10,7 @@ from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.desired import Decided
 from freehold.providers.aws.cluster.facts import Recorded
 from freehold.providers.aws.cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
+from freehold.providers.aws.cluster.kind import QUICK_HEALTH_CHECKS
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key
 from freehold.providers.aws.cluster.recorded import recorded_in
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, decide, facts
@@ -86,3 +87,8 @@ def test_a_load_balancer_stays_in_the_subnets_that_it_is_in(kind: str, scheme: s
     assert later.subnets == first.subnets
     (new,) = plan_of(listed("a", "m", "z"), Recorded()).load_balancers
     assert new.subnets != first.subnets, "otherwise this shows nothing"
+
+
+def test_the_health_checks_are_those_that_the_cluster_was_begun_with() -> None:
+    assert recorded_in({}, QUICK_HEALTH_CHECKS).quick_checks
+    assert not recorded_in({}, 0).quick_checks

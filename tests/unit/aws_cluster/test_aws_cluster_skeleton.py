@@ -99,3 +99,23 @@ def test_the_range_of_the_vpc_is_said_where_it_is_not_the_default(block: str, sa
 
 def test_without_a_load_balancer_nothing_is_said_of_one() -> None:
     assert rebuild_spec(OWNER, []) == {}
+
+
+def test_a_health_check_that_is_not_todays_default_is_written_out() -> None:
+    def rebuilt(kind: str, logical: str, check: Spec) -> Spec:
+        seen = Observed(
+            "one", "one", State.READY, attributes={"name": "n", "scheme": "internal", "health_check": check}
+        )
+        return dict(rebuild_spec(OWNER, [(NodeKey(kind, logical), seen)]).get("controlPlaneLoadBalancer", {}))
+
+    times = {"intervalSeconds": 10, "timeoutSeconds": 5, "thresholdCount": 5, "unhealthyThresholdCount": 3}
+    former = {"Interval": 10, "Timeout": 5, "HealthyThreshold": 5, "UnhealthyThreshold": 3}
+    assert rebuilt("classic-load-balancer", "primary", former)["healthCheck"] == times
+    today = {"Interval": 5, "Timeout": 4, "HealthyThreshold": 2, "UnhealthyThreshold": 6}
+    assert "healthCheck" not in rebuilt("classic-load-balancer", "primary", today)
+    group = {
+        "HealthCheckIntervalSeconds": 10, "HealthCheckTimeoutSeconds": 5, "HealthyThresholdCount": 5,
+        "UnhealthyThresholdCount": 3,
+    }  # fmt: skip
+    assert rebuilt("target-group", "primary:6443", group) == {"healthCheck": times}
+    assert rebuilt("target-group", "secondary:6443", group) == rebuilt("target-group", "primary:8132", group) == {}

@@ -123,7 +123,7 @@ def test_a_complete_cluster_has_upstreams_fields() -> None:
     assert balancer["availabilityZones"] == list(ZONES)
     assert len(balancer["subnetIds"]) == 3
     assert balancer["securityGroupIds"] == ["id-of-security-group-apiserver-lb"]
-    assert balancer["healthChecks"]["interval"] == 10_000_000_000
+    assert balancer["healthChecks"]["interval"] == 5_000_000_000
 
 
 def test_conditions_are_upstreams_in_the_order_of_its_steps() -> None:

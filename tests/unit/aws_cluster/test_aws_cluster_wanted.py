@@ -268,7 +268,7 @@ def test_the_classic_load_balancer_is_upstreams() -> None:
         "security_groups": ["security-group/apiserver-lb"],
         "listeners": [{"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}],
         "health_check": {
-            "Target": "TCP:6443", "Interval": 10, "Timeout": 5, "HealthyThreshold": 5, "UnhealthyThreshold": 3,
+            "Target": "TCP:6443", "Interval": 5, "Timeout": 4, "HealthyThreshold": 2, "UnhealthyThreshold": 6,
         },
         "cross_zone": False,
         "idle_timeout": 600,

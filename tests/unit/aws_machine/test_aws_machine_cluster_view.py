@@ -60,16 +60,23 @@ def test_an_id_that_the_operator_did_not_write_does_not_count() -> None:
     for entry, expected in ((signed, (ARN,)), (replace(signed, id=f"{ARN}0"), ()), (Entry(Phase.OWNED, ARN), ())):
         found = read_cluster(with_journal(stored_cluster(), {key: entry}), vouch_with(RING))
         assert isinstance(found, ClusterView) and found.registrations == expected
+        assert found.forged == (() if expected else (str(key),))
 
 
 def test_a_cluster_that_others_manage_says_it_in_spec_and_status() -> None:
     network = {"vpc": {"id": VPC}, "subnets": [{"id": "a", "resourceID": PRIVATE}, {"id": PUBLIC}, {"id": "not-made"}]}
     cluster = stored_cluster(network=network)
-    cluster["metadata"].pop("annotations")
+    cluster["metadata"]["annotations"] = {names.MANAGED_BY_ANNOTATION: "terraform"}
     cluster["status"] = {"networkStatus": {"securityGroups": {"node": {"id": "sg-1", "name": "n"}}}}
     found = view_of(cluster)
     assert (found.vpc, found.subnets, found.groups) == (VPC, (PRIVATE, PUBLIC), {"node": "sg-1"})
     assert (found.cluster, found.registrations) == ("demo", ())
+
+
+def test_a_cluster_of_ours_without_its_record_says_nothing() -> None:
+    cluster = stored_cluster()
+    cluster["metadata"]["annotations"] = {}
+    assert isinstance(read_cluster(cluster, vouch_with(None)), UnreadableCluster)
 
 
 def test_a_record_that_cannot_be_read_is_no_record() -> None:

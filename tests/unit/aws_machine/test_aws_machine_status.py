@@ -16,7 +16,7 @@ from freehold.providers.aws.machine.status import build_status
 from freehold.providers.objects.adapter import Desired, PassReport, RefusedSpec, StatusUpdate, UndecidedSpec
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.spec_problems import SpecProblem
-from harness.aws_machine import GROUPS, OWNER, desired_of, facts, machine, on_record, owner_machine
+from harness.aws_machine import ARN, GROUPS, OWNER, desired_of, facts, machine, on_record, owner_machine
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 ID = "i-0123456789abcdef0"
@@ -158,12 +158,18 @@ def test_groups_that_differ_are_said() -> None:
 def test_a_control_plane_machine_says_whether_it_is_behind_the_load_balancer() -> None:
     owner = owner_machine(control_plane=True)
     groups = sorted(GROUPS.values())
-    there = said(Ready(seen("running", security_groups=groups), Category.MANAGED), owner=owner)
-    assert condition(there, "ELBAttached")[0] == "True"
-    slow = seen("running", security_groups=groups, waiting_parts={"registration a": "checks are failing"})
+    behind = seen("running", security_groups=groups, parts=[ARN])
+    there = said(Ready(behind, Category.MANAGED), owner=owner)
+    assert (condition(there, "ELBAttached")[0], there.status["ready"]) == ("True", True)
+    slow = seen("running", security_groups=groups, parts=[ARN], waiting_parts={"registration a": "checks are failing"})
     booting = said(Ready(slow, Category.MANAGED, note="registration a: checks are failing"), owner=owner)
-    assert condition(booting, "ELBAttached") == ("True", "Ready", "registration a: checks are failing")
+    why = "registered, and without traffic yet: registration a: checks are failing"
+    assert condition(booting, "ELBAttached") == ("False", "ELBAttachFailed", why)
     assert condition(booting, "InstanceReady")[2] == ""
+    assert (condition(booting, "Ready")[0], booting.status["ready"]) == ("True", True)
+    alone = said(Ready(seen("running", security_groups=groups), Category.MANAGED), owner=owner)
+    assert condition(alone, "ELBAttached") == ("False", "ELBAttachFailed", "the instance is being registered")
+    assert (condition(alone, "Ready")[0], alone.status["ready"]) == ("False", False)
     refused = Blocked(Reason.DENIED, "not allowed", observed=seen("running", security_groups=groups))
     assert condition(said(refused, owner=owner), "ELBAttached") == ("False", "ELBAttachFailed", "not allowed")
     pending = Waiting(Reason.PROVISIONING, 5.0, "", seen("pending", State.PENDING, security_groups=groups))

@@ -68,17 +68,18 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
 
 
 @pytest.mark.parametrize("collects", [False, True])
-def test_an_identity_remembers_for_ever_whether_garbage_collection_was_on(collects: bool) -> None:
-    """docs/reference/requirements.md G21: what the gate says later is nothing that the object was made with."""
-    made = identify(obj(held=False), FINALIZER, RING, collects=collects)
+def test_an_identity_remembers_for_ever_what_it_was_made_with(collects: bool) -> None:
+    """docs/reference/requirements.md G21: what gate and version say later is nothing that the object was made with."""
+    defaults = int(collects)
+    made = identify(obj(held=False), FINALIZER, RING, collects=collects, defaults=defaults)
     assert isinstance(made, MintedIdentity)
-    assert made.journal.collects is collects
+    assert (made.journal.collects, made.journal.defaults) == (collects, defaults)
     later = obj(journal=journals.dumps(made.journal))
-    assert identify(later, FINALIZER, RING, collects=not collects) == KnownIdentity(made.journal)
+    assert identify(later, FINALIZER, RING, collects=not collects, defaults=2) == KnownIdentity(made.journal)
     lost = obj(status={"identity": dict(build_status_identity(later, made.journal))})
-    restored = identify(lost, FINALIZER, RING, collects=not collects)
+    restored = identify(lost, FINALIZER, RING, collects=not collects, defaults=2)
     assert isinstance(restored, RestoredIdentity)
-    assert restored.journal.collects is collects
+    assert (restored.journal.collects, restored.journal.defaults) == (collects, defaults)
 
 
 def test_a_restored_object_keeps_its_first_uid() -> None:

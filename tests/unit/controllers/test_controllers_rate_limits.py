@@ -117,6 +117,19 @@ async def test_a_pause_that_an_api_asks_for_applies_to_all_calls() -> None:
     assert wall.now == 30.0
 
 
+async def test_instances_are_launched_at_the_rate_that_aws_allows_and_hold_nobody_up() -> None:
+    """https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html: 5 at once, then 2 a second."""
+    wall, launched, described = Wall(), list[float](), list[float]()
+    port = PacedPort(InlinePort(), Limits(10.0, 20, lambda: wall.now, wall.pause), ManualClock(), lambda: wall.now)
+    run = Call("ec2", "run_instances", Effect.WRITE, lambda: launched.append(wall.now))
+    for _ in range(15):
+        await port.send(run)
+    for _ in range(20):
+        await port.send(Call("ec2", "describe_instances", Effect.READ, lambda: described.append(wall.now)))
+    assert launched == pytest.approx([0.0] * 5 + [number / 2 for number in range(1, 11)])
+    assert described == [wall.now] * 20, "their bucket is full"
+
+
 async def test_many_calls_at_once_share_the_limit_and_all_are_served() -> None:
     """More reads than the cloud accepts in the time that they may wait."""
     wall = Wall()

@@ -43,7 +43,9 @@ def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], accou
     attached = {account: journals.AttachedTags(tags, account, digest)}
     place = {"region": account, "identityRef": {"name": account}} if collects else {}
     owner = replace(OWNER, within="cluster") if collects else OWNER
-    journal = Journal(owner, entries, account, frozenset(tags), digest, attached, account, collects, place)
+    journal = Journal(
+        owner, entries, account, frozenset(tags), digest, attached, account, collects, place, int(collects)
+    )
     assert journals.loads(journals.dumps(journal)) == journal
 
 
@@ -51,6 +53,12 @@ def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], accou
 def test_a_place_that_we_never_write_is_refused(place: str) -> None:
     with pytest.raises(CorruptJournal):
         journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{}},"place":{place}}}')
+
+
+@pytest.mark.parametrize("defaults", ("-1", "true", '"1"', "1.5", "null"))
+def test_a_generation_of_defaults_that_we_never_write_is_refused(defaults: str) -> None:
+    with pytest.raises(CorruptJournal):
+        journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{}},"defaults":{defaults}}}')
 
 
 def test_a_time_may_be_a_whole_number() -> None:

@@ -183,7 +183,7 @@ def rebuild_object(
         "spec": dict(spec),
     }
     entries = {_read_key(one): _build_entry(one, owner, deps) for one in recovery.unproven} if seal_anew else {}
-    journal = Journal(owner, entries, account=account, key=deps.ring.writing)
+    journal = Journal(owner, entries, account=account, key=deps.ring.writing, defaults=served.defaults)
     annotations = {
         **plain["metadata"]["annotations"],
         names.JOURNAL_ANNOTATION: journals.dumps(journal),

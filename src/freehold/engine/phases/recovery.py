@@ -207,6 +207,9 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str, 
     the in-cluster provider is on no record: it may have been, so it is not pruned by itself. ``marks_seen``: its marks
     were shown, so that a delete does not attach them if somebody has taken them off since.
     """
+    for other in _find_called_others(ctx):
+        if (other.kind, ctx.journal.entries[other].id) == (key.kind, observed.id):
+            ctx.journal = ctx.journal.drop(other)
     free_nodes = [node for node in ctx.graph.nodes if node.kind == key.kind and not ctx.journal.get(node)]
     born = [node for node in free_nodes if birth_marks.attempt_of(ctx, node, observed)]
     words = sorted(w for w in birth_marks.possible_nonces(ctx, key, observed) if ctx.keys.recognises(key.kind, w))
@@ -228,7 +231,8 @@ def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
 
 
 def _find_nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
-    known = {e.target for e in ctx.journal.entries.values() if e.id and not e.carried}
+    called_others = _find_called_others(ctx)
+    known = {e.target for k, e in ctx.journal.entries.items() if e.id and not e.carried and k not in called_others}
     ours = ctx.owner.uuid.casefold()
     found = []
     if tags_by_target:
@@ -246,6 +250,17 @@ def _find_nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unr
     return found
 
 
+def _find_called_others(ctx: PassContext) -> frozenset[NodeKey]:
+    """Return the keys under which the record says, without a signature, that something was not made by us.
+
+    Our seal on it says the contrary, except on what a person gave up: an index may show the marks for a while.
+    """
+    entries = ctx.journal.entries
+    given_up = {(key.kind, entry.id) for key, entry in entries.items() if entry.phase is Phase.GIVEN_UP}
+    unmanaged = (key for key, entry in entries.items() if entry.phase in (Phase.GIVEN, Phase.REUSED))
+    return frozenset(key for key in unmanaged if (key.kind, entries[key].id) not in given_up)
+
+
 def _read_own_names(ctx: PassContext) -> frozenset[str]:
     return ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners
 
@@ -257,7 +272,8 @@ def _read_node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]
     stub = Observed(id=id_, name="", state=State.READY, target=target)
     strength = proofs.evidence(ctx, key, stub, tags).strength
     ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))
-    if (key.kind, id_) in {(known.kind, entry.id) for known, entry in ctx.journal.entries.items()}:
+    others = _find_called_others(ctx)
+    if (key.kind, id_) in {(k.kind, entry.id) for k, entry in ctx.journal.entries.items() if k not in others}:
         return None  # on record, without what its mark is on
     return _Unrecorded(key, Ref(id_, target), carried=False) if id_ and ours else None
 

@@ -25,6 +25,13 @@ _TIMES: Final[Mapping[str, float]] = {"secretsmanager": 4.0}
 Source: https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
 """
 
+_OF_THEIR_OWN: Final[Mapping[str, tuple[float, int]]] = {"ec2.run_instances": (0.2, 5)}
+"""Operations with a bucket of their own: the multiple of the rate, and the burst. With 10 calls a second that is AWS's
+own for RunInstances, so that many machines at once are not refused, and no other call of EC2 waits for them.
+
+Source: https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+"""
+
 SHORTEST_PAUSE = 0.001
 """The least seconds of a sleep, so that rounding does not leave one that does not move the clock."""
 
@@ -163,7 +170,7 @@ class TokenBucket:
 class TokenBuckets(Protocol):
     """The buckets of each API, for one account or for several."""
 
-    def find_bucket(self, api: str) -> TokenBucket: ...
+    def find_bucket(self, api: str, operation: str = "") -> TokenBucket: ...
 
 
 class Limits:
@@ -180,8 +187,11 @@ class Limits:
         self._now, self._pause = now, pause
         self._buckets: dict[str, TokenBucket] = {}
 
-    def find_bucket(self, api: str) -> TokenBucket:
-        if api not in self._buckets:
-            rate = self._rate * _TIMES.get(api, 1.0)
-            self._buckets[api] = TokenBucket(rate, self._burst, self._now, self._pause)
-        return self._buckets[api]
+    def find_bucket(self, api: str, operation: str = "") -> TokenBucket:
+        """Return the bucket of an API, or that of an operation that has its own."""
+        named = f"{api}.{operation}"
+        name = named if named in _OF_THEIR_OWN else api
+        if name not in self._buckets:
+            times, burst = _OF_THEIR_OWN.get(name, (_TIMES.get(api, 1.0), self._burst))
+            self._buckets[name] = TokenBucket(self._rate * times, min(burst, self._burst), self._now, self._pause)
+        return self._buckets[name]

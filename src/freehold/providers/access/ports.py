@@ -69,7 +69,7 @@ class PacedPort:
         write = call.effect is Effect.WRITE
         last = decided + (STALE_WRITE if write else PATIENCE)
         until = last if write else inf
-        bucket = self._limits.find_bucket(call.api)
+        bucket = self._limits.find_bucket(call.api, call.operation)
         while True:
             try:
                 sent = await bucket.take(call.sender, write=write, look=call.look, until=until)

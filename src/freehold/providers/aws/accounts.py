@@ -199,14 +199,14 @@ class AccountLimits:
         self._new = new
         self._unknown = new()
 
-    def find_bucket(self, api: str) -> TokenBucket:
+    def find_bucket(self, api: str, operation: str = "") -> TokenBucket:
         account = self._session.caller.get("Account", "")
         if not account:
-            return self._unknown.find_bucket(api)
+            return self._unknown.find_bucket(api, operation)
         place = (account, self._session.region)
         if place not in self._shared:
             self._shared[place] = self._new()
-        return self._shared[place].find_bucket(api)
+        return self._shared[place].find_bucket(api, operation)
 
 
 class AwsCloud:

@@ -133,11 +133,12 @@ class ApiClient:
         return (await self._read_caller())["Arn"]
 
     async def _read_caller(self) -> Mapping[str, str]:
-        """Ask once for a session, which the clients of many objects share."""
-        if not self.session.caller:
-            asked = await self.read("sts", "get_caller_identity", self.session.identity.origin)
-            self.session.caller = {name: str(asked[name]) for name in ("Account", "Arn")}
-        return self.session.caller
+        """Ask once for a session, which the clients of many objects share. Who asks meanwhile waits for the answer."""
+        async with self.session.asking_caller:
+            if not self.session.caller:
+                asked = await self.read("sts", "get_caller_identity", self.session.identity.origin)
+                self.session.caller = {name: str(asked[name]) for name in ("Account", "Arn")}
+            return self.session.caller
 
     async def _send(self, call: Call, signing: AwsSession | None = None) -> Any:
         """Send the call; send it once more where the credentials had expired and could be renewed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -67,6 +68,7 @@ class AwsSession:
         self.partition = _partition_of(region)
         self.caller: Mapping[str, str] = {}
         """The identity's ``Account`` and ``Arn``; empty until they were asked for."""
+        self.asking_caller = asyncio.Lock()
         self.attribute_cache = AttributeCache(wall)
         """Attributes that the clients of this session share."""
         self.capacity_log = CapacityLog(wall)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from freehold.engine.outcomes import Reason
+from freehold.engine.errors import CloudError
+from freehold.engine.outcomes import Reason, outcome_of_error
 
 T = TypeVar("T")
 
@@ -38,6 +39,12 @@ class NoAnswer:
     reason: Reason
     message: str
     after: float = 10.0
+
+
+def to_no_answer(error: CloudError) -> NoAnswer:
+    """Turn the error of a question into the answer that there is none."""
+    outcome = outcome_of_error(error)
+    return NoAnswer(outcome.reason, outcome.message, outcome.after)
 
 
 NOT_ASKED = NoAnswer(Reason.REQUIREMENT, "the cloud has not been asked yet", 0.0)

@@ -102,13 +102,15 @@ def identify(
     ring: KeyRing,
     *,
     collects: bool = False,
+    defaults: int = 0,
     standing: Standing = Standing(),
 ) -> Identity:
     """Identify ``raw``, or say why it has no identity. Call it if the gate says Proceed or Release.
 
-    A new identity remembers ``collects`` (garbage collection is on for its kind) and ``standing``.
+    A new identity remembers ``collects`` (garbage collection is on for its kind), ``defaults`` (their generation) and
+    ``standing``.
     """
-    found = _identify_unchecked(raw, finalizer, ring, standing, collects=collects)
+    found = _identify_unchecked(raw, finalizer, ring, standing, collects=collects, defaults=defaults)
     if isinstance(found, KnownIdentity | RestoredIdentity):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         return KeyMissing(missing) if missing else found
@@ -146,7 +148,7 @@ def never_began(raw: Mapping[str, Any], ring: KeyRing) -> bool:
 
 
 def _identify_unchecked(
-    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, collects: bool
+    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, collects: bool, defaults: int
 ) -> KnownIdentity | MintedIdentity | RestoredIdentity | UnusableIdentity:
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -171,18 +173,18 @@ def _identify_unchecked(
         )
     if restored is not None:
         return RestoredIdentity(restored, build_record_patch(raw, finalizer, journals.dumps(restored)))
-    return _mint(raw, finalizer, ring, standing, anew=anew, collects=collects)
+    journal = Journal(
+        _build_owner(raw, metadata["uid"], standing.within), key=ring.writing, collects=collects, place=standing.place,
+        defaults=defaults,
+    )  # fmt: skip
+    return _mint(raw, finalizer, ring, journal, anew=anew)
 
 
-def _mint(
-    raw: Mapping[str, Any], finalizer: str, ring: KeyRing, standing: Standing, *, anew: bool, collects: bool
-) -> MintedIdentity:
+def _mint(raw: Mapping[str, Any], finalizer: str, ring: KeyRing, journal: Journal, *, anew: bool) -> MintedIdentity:
     """Mint an identity. Its uuid is the UID of the stored object, unique whatever was copied into the object."""
-    uid = raw["metadata"]["uid"]
-    owner = _build_owner(raw, uid, standing.within)
     # An earlier identity may have created something, so only a first identity is signed as untouched.
-    untouched = "" if anew else ring.of(owner).untouched(ring.writing, uid)
-    journal = Journal(owner, key=ring.writing, untouched=untouched, collects=collects, place=standing.place)
+    untouched = "" if anew else ring.of(journal.owner).untouched(ring.writing, raw["metadata"]["uid"])
+    journal = replace(journal, untouched=untouched)
     patch = build_record_patch(raw, finalizer, journals.dumps(journal))
     return MintedIdentity(journal, {**patch, **_remove_copied_endpoint(raw)} if anew else patch, anew)
 
@@ -209,7 +211,7 @@ def build_status_identity(raw: Mapping[str, Any], journal: Journal) -> Mapping[s
     """Build ``status.identity``, a copy of the identity with the UID that proves it is this object's."""
     held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
     named = {"key": journal.key, "account": journal.account, "collects": journal.collects}
-    named |= {"within": journal.owner.within, "place": dict(journal.place)}
+    named |= {"within": journal.owner.within, "place": dict(journal.place), "defaults": journal.defaults}
     return {**held, **{name: said for name, said in named.items() if said}}
 
 
@@ -288,7 +290,8 @@ def read_proven_status(raw: Mapping[str, Any]) -> Journal | None:
         return None
     account, collects = str(held.get("account") or ""), held.get("collects") is True
     owner = _build_owner(raw, uuid, str(held.get("within") or ""))
-    return Journal(owner, account=account, key=str(key), collects=collects, place=held.get("place") or {})
+    place, defaults = held.get("place") or {}, int(held.get("defaults") or 0)
+    return Journal(owner, account=account, key=str(key), collects=collects, place=place, defaults=defaults)
 
 
 def build_record_patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

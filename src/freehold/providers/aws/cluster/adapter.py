@@ -17,11 +17,12 @@ from freehold.engine.tag_text import tag_map
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Scheme
 from freehold.providers.aws.cluster.desired import wanted
 from freehold.providers.aws.cluster.discover import FactsReader, discover
-from freehold.providers.aws.cluster.keys import BUCKET, CLASSIC_KIND, NETWORK_KIND, VPC
+from freehold.providers.aws.cluster.keys import BUCKET, CLASSIC_KIND, NETWORK_KIND, TARGET_GROUP_KIND, VPC
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
-from freehold.providers.aws.cluster.load_balancers import PRIMARY
+from freehold.providers.aws.cluster.load_balancers import PRIMARY, QUICK
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import name_for_workloads, name_of
+from freehold.providers.aws.cluster.rules import API_SERVER
 from freehold.providers.aws.cluster.status import build_status
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.tags.capa_tags import cluster_of
@@ -37,6 +38,20 @@ from freehold.providers.objects.adapter import (
 from freehold.providers.objects.gate import Proceed
 
 _TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
+_FIELDS = ("intervalSeconds", "timeoutSeconds", "thresholdCount", "unhealthyThresholdCount")
+_TIMES = {
+    kind: dict(zip(_FIELDS, names, strict=True))
+    for kind, names in {
+        CLASSIC_KIND: ("Interval", "Timeout", "HealthyThreshold", "UnhealthyThreshold"),
+        TARGET_GROUP_KIND: (
+            "HealthCheckIntervalSeconds",
+            "HealthCheckTimeoutSeconds",
+            "HealthyThresholdCount",
+            "UnhealthyThresholdCount",
+        ),
+    }.items()
+}
+"""The times of a health check: fields of the spec, and AWS's names for them."""
 
 
 class AWSClusterAdapter:
@@ -91,15 +106,30 @@ def rebuild_spec(owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> d
     """Rebuild the immutable spec fields of a lost AWSCluster, so that its manifest can be applied again.
 
     A load balancer that differs from the default one, and a range of the VPC that does: where the network is, whose it
-    is and what else there is, only the manifest can say.
+    is and what else there is, only the manifest can say. The health check is written out where it is not today's
+    default: the cluster can have been begun with another one.
     """
     spec: dict[str, Any] = {}
     for key, seen in found:
         if key.logical == PRIMARY and key.kind in _TYPES and (fields := _balancer(owner, _TYPES[key.kind], seen)):
-            spec["controlPlaneLoadBalancer"] = fields
+            spec.setdefault("controlPlaneLoadBalancer", {}).update(fields)
+        if times := _health_times(key, seen):
+            spec.setdefault("controlPlaneLoadBalancer", {})["healthCheck"] = times
         if key == VPC and seen.attributes["cidr"] != DEFAULT_VPC_RANGE:
             spec["network"] = {"vpc": {"cidrBlock": seen.attributes["cidr"]}}
     return spec
+
+
+def _health_times(key: NodeKey, seen: Observed) -> dict[str, int]:
+    """Return the times of the API server's health check; empty for today's default, and for what has none."""
+    names = _TIMES.get(key.kind)
+    front, _, port = key.logical.partition(":")
+    if names is None or front != PRIMARY or port not in ("", str(API_SERVER)):
+        return {}
+    check = seen.attributes.get("health_check") or {}
+    found = {field: int(check[name]) for field, name in names.items() if name in check}
+    usual = dict(zip(names, (QUICK.interval, QUICK.timeout, QUICK.healthy, QUICK.unhealthy), strict=True))
+    return {} if found == usual else found
 
 
 def _balancer(owner: Owner, type_: BalancerType, seen: Observed) -> dict[str, Any]:

@@ -8,7 +8,15 @@ from freehold.api.endpoint import APIEndpoint
 from freehold.providers.aws.cluster.cluster_plan import BalancerType
 from freehold.providers.aws.cluster.facts import Facts, Recorded
 from freehold.providers.aws.cluster.keys import key_of
-from freehold.providers.aws.cluster.load_balancers import PRIMARY, TRAFFIC_PORT, health_check, name_of, type_of_address
+from freehold.providers.aws.cluster.load_balancers import (
+    PRIMARY,
+    TRAFFIC_PORT,
+    HealthTimes,
+    health_check,
+    name_of,
+    times_of,
+    type_of_address,
+)
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
@@ -28,14 +36,15 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     second = spec.secondary_control_plane_load_balancer
     ipv6 = bool(spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None)
     listed = {each.id for each in spec.network.subnets} if spec.network else set[str]()
+    usual = times_of(facts.recorded)
     yield from _places(_FIRST, first, listed)
-    yield from _one(_FIRST, first, ipv6=ipv6)
+    yield from _one(_FIRST, first, usual, ipv6=ipv6)
     yield from _ports(_FIRST, first, facts.api_port)
     yield from _behind_endpoint(first, spec.control_plane_endpoint, facts.recorded)
     if second is None:
         return
     yield from _places(_SECOND, second, listed)
-    yield from _one(_SECOND, second, ipv6=ipv6)
+    yield from _one(_SECOND, second, usual, ipv6=ipv6)
     yield from _ports(_SECOND, second, facts.api_port)
     if second.name and second.name == name_of(first, names):
         yield SpecProblem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
@@ -54,10 +63,10 @@ def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> C
             )
 
 
-def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
+def _one(field: str, spec: AWSLoadBalancerSpec, usual: HealthTimes, *, ipv6: bool) -> Checks:
     kind = spec.load_balancer_type
     if kind in ("classic", "nlb"):
-        yield from _health(field, spec)
+        yield from _health(field, spec, usual)
         yield from _families(field, spec, ipv6=ipv6)
     if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
         yield SpecProblem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
@@ -88,24 +97,26 @@ def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
         taken.setdefault(each.port, f"that of {field}.{where}")
 
 
-def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
+def _health(field: str, spec: AWSLoadBalancerSpec, usual: HealthTimes) -> Checks:
     classic = spec.load_balancer_type == "classic"
-    yield from _times(f"{field}.healthCheck", spec.health_check, classic=classic)
+    yield from _times(f"{field}.healthCheck", spec.health_check, usual, classic=classic)
     for index, listener in enumerate(spec.additional_listeners):
-        yield from _times(f"{field}.additionalListeners[{index}].healthCheck", listener.health_check, classic=classic)
+        where = f"{field}.additionalListeners[{index}].healthCheck"
+        yield from _times(where, listener.health_check, usual, classic=classic)
         port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
-        where = f"{field}.additionalListeners[{index}].healthCheck.port"
         if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
-            yield SpecProblem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
+            yield SpecProblem(
+                f"{where}.port", f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}"
+            )
 
 
-def _times(field: str, spec: HealthCheckSpec | None, *, classic: bool) -> Checks:
+def _times(field: str, spec: HealthCheckSpec | None, usual: HealthTimes, *, classic: bool) -> Checks:
     """Check the timeout against the interval: a network load balancer takes equal ones (aws-cdk#16445, aws-cdk#26031).
 
     A classic one refuses them:
     https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_HealthCheck.html.
     """
-    check = health_check("TCP", 0, spec)
+    check = health_check("TCP", 0, spec, usual)
     if classic and check.timeout >= check.interval:
         yield SpecProblem(
             f"{field}.timeoutSeconds", "the timeout must be shorter than the interval; change one of them"

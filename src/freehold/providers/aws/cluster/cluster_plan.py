@@ -133,11 +133,11 @@ class HealthCheck:
 
     protocol: str
     port: int
-    path: str = ""
-    interval: int = 10
-    timeout: int = 5
-    healthy: int = 5
-    unhealthy: int = 3
+    path: str
+    interval: int
+    timeout: int
+    healthy: int
+    unhealthy: int
 
 
 @dataclass(frozen=True, order=True)

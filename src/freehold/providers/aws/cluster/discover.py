@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 from freehold.engine.dry_run_overlay import is_planned
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Journal
-from freehold.engine.outcomes import outcome_of_error
 from freehold.providers.aws.cluster import node_sources
 from freehold.providers.aws.cluster.facts import Facts, GivenNetwork, Namesake, Recorded
 from freehold.providers.aws.cluster.group_checks import named_groups
@@ -17,7 +16,7 @@ from freehold.providers.aws.cluster.keys import BASTION
 from freehold.providers.aws.cluster.names import DefaultNames
 from freehold.providers.aws.cluster.recorded import recorded_in
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, to_no_answer
 
 T = TypeVar("T")
 
@@ -72,7 +71,7 @@ async def discover(
 
     A delete asks only what says where to look for strays: a permission for more may be gone by then.
     """
-    recorded = recorded_in(journal.entries)
+    recorded = recorded_in(journal.entries, journal.defaults)
     given = recorded.given_vpc_of(spec.network.vpc if spec.network else None)
     zones = await _answer(reader.zones())
     known = Facts(
@@ -114,7 +113,7 @@ async def _answer(question: Awaitable[Answer[T] | NotThere]) -> Answer[T] | NotT
     try:
         return await question
     except CloudError as error:
-        return _unanswered(error)
+        return to_no_answer(error)
 
 
 async def _nat_addresses(
@@ -123,23 +122,18 @@ async def _nat_addresses(
     try:
         return await reader.nat_addresses(vpc) if vpc and node_sources.are_needed(spec) else None
     except CloudError as error:
-        return _unanswered(error)
+        return to_no_answer(error)
 
 
 async def _groups(reader: FactsReader, idents: Collection[str]) -> Answer[Mapping[str, str]] | NoAnswer:
     try:
         return await reader.groups(idents)
     except CloudError as error:
-        return _unanswered(error)
+        return to_no_answer(error)
 
 
 async def _namesakes(reader: FactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
     try:
         return await reader.namesakes(cluster, uuid)
     except CloudError as error:
-        return _unanswered(error)
-
-
-def _unanswered(error: CloudError) -> NoAnswer:
-    outcome = outcome_of_error(error)
-    return NoAnswer(outcome.reason, outcome.message, outcome.after)
+        return to_no_answer(error)

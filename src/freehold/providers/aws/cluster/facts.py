@@ -21,7 +21,7 @@ class Recorded:
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
     it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags. ``given_vpc``: the id of
     the VPC of others that it has resources in, empty where it has none. ``ipv6``: a VPC of its own was made with IPv6.
-    ``anything``: also where all of it is given.
+    ``anything``: also where all of it is given. ``quick_checks``: it was begun with the health checks of today.
     """
 
     vpc: str = ""
@@ -33,6 +33,7 @@ class Recorded:
     given_vpc: str = ""
     ipv6: bool = False
     anything: bool = False
+    quick_checks: bool = True
 
     def given_vpc_of(self, vpc: VPCSpec | None) -> str:
         """Return the id of the VPC of others that the spec names; empty where it names none, or the object's own."""

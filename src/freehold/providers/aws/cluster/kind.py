@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from freehold.api import names
 from freehold.api.served import MachineName, ParentName, ServedName
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from freehold.providers.aws.accounts import AwsAccount
     from freehold.providers.objects.adapter import Adapter
 
+QUICK_HEALTH_CHECKS: Final = 1
+"""The generation of defaults since which health checks are quick (:mod:`load_balancers`)."""
+
 AWS_CLUSTER = ServedName(
     names.INFRASTRUCTURE_GROUP,
     names.V1BETA2,
@@ -30,6 +33,7 @@ AWS_CLUSTER = ServedName(
     collectable=True,
     left_out=AWS_CLUSTER_STATUS_LEFT_OUT,
     parts=aws_names.AWS_PART_CONDITIONS,
+    defaults=QUICK_HEALTH_CHECKS,
 )
 
 AS_PARENT = ParentName(AWS_CLUSTER.kind, AWS_CLUSTER.plural, ("region", "identityRef"))

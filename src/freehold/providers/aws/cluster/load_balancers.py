@@ -39,6 +39,25 @@ _HTTP = frozenset({"HTTP", "HTTPS"})
 
 
 @dataclass(frozen=True)
+class HealthTimes:
+    """Times of health checks, in seconds, and how many in a row change the state of a machine."""
+
+    interval: int
+    timeout: int
+    healthy: int
+    unhealthy: int
+
+
+QUICK = HealthTimes(interval=5, timeout=4, healthy=2, unhealthy=6)
+"""Upstream's since June 2026: the first machine serves after 10 s. ``kubeadm init`` waits 60 s for its load balancer.
+
+https://github.com/kubernetes/kubeadm/issues/3294
+"""
+SLOW = HealthTimes(interval=10, timeout=5, healthy=5, unhealthy=3)
+"""Upstream's before, of clusters that were begun with them."""
+
+
+@dataclass(frozen=True)
 class Front:
     """What the load balancers of one cluster are made of. ``subnets`` are as the spec lists them.
 
@@ -87,8 +106,9 @@ class Front:
 
     def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[Listener, ...]:
         ip_type = spec.target_group_ip_type or ("ipv6" if self.ipv6 else "ipv4") if network else ""
-        check = health_check(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, "/readyz")
-        more = [_listener(each, ip_type) for each in spec.additional_listeners] if network else []
+        usual = times_of(self.recorded)
+        check = health_check(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, usual, "/readyz")
+        more = [_listener(each, ip_type, usual) for each in spec.additional_listeners] if network else []
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
     def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
@@ -137,19 +157,25 @@ def asks_for_path(protocol: str) -> bool:
     return protocol in _HTTP
 
 
-def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
+def times_of(recorded: Recorded) -> HealthTimes:
+    """Return the times that hold where the spec says none."""
+    return QUICK if recorded.quick_checks else SLOW
+
+
+def _listener(spec: AdditionalListener, ip_type: str, usual: HealthTimes) -> Listener:
     check, protocol = spec.health_check, protocol_of(spec)
     port = int(check.port) if check and check.port and check.port != TRAFFIC_PORT else spec.port
     path = (check and check.path) or "/"
     return Listener(
-        spec.port, spec.port, health_check(protocol, port, check, path), spec.target_group_ip_type or ip_type
+        spec.port, spec.port, health_check(protocol, port, check, usual, path), spec.target_group_ip_type or ip_type
     )
 
 
-def health_check(protocol: str, port: int, spec: HealthCheckSpec | None, path: str = "") -> HealthCheck:
-    """Make a health check. What the spec leaves out is upstream's, the defaults of the cluster plan."""
+def health_check(
+    protocol: str, port: int, spec: HealthCheckSpec | None, usual: HealthTimes, path: str = ""
+) -> HealthCheck:
+    """Make a health check. What the spec leaves out is as ``usual``."""
     spec = spec or HealthCheckSpec()
-    usual = HealthCheck(protocol, port)
     return HealthCheck(
         protocol,
         port,

@@ -19,13 +19,16 @@ from freehold.providers.aws.cluster.keys import (
     SUBNET_KIND,
     VPC,
 )
-from freehold.providers.aws.cluster.kind import AWS_CLUSTER
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER, QUICK_HEALTH_CHECKS
 from freehold.providers.aws.tags.capa_tags import cluster_key
 from freehold.providers.objects.gate import find_cluster_name
 
 
-def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
-    """Read the choices out of the journal's entries. What is given, reused or came to nothing is none of ours."""
+def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CHECKS) -> Recorded:
+    """Read the choices out of the journal's entries. What is given, reused or came to nothing is none of ours.
+
+    ``defaults`` is the journal's generation of them.
+    """
     own = {key: entry for key, entry in record.items() if entry.phase.ours}
     return Recorded(
         vpc=own[VPC].id if VPC in own else "",
@@ -39,6 +42,7 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         ipv6=EGRESS_GATEWAY in own,  # it is made in the VPCs that have IPv6, and nowhere else
         anything=any(entry.phase.counts for entry in record.values()),
         given_vpc=record[VPC].id if own and VPC in record and record[VPC].phase is Phase.GIVEN else "",
+        quick_checks=defaults >= QUICK_HEALTH_CHECKS,
     )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from freehold.engine.errors import CloudError, NotFound
-from freehold.engine.outcomes import outcome_of_error
 from freehold.engine.secret_values import SecretReader
 from freehold.providers.aws.machine.bootstrap import FORMAT, VALUE, BootstrapFacts, describe_secret
-from freehold.providers.objects.cloud_answers import NoAnswer
+from freehold.providers.objects.cloud_answers import NoAnswer, to_no_answer
 
 
 async def read_bootstrap(secrets: SecretReader, name: str) -> BootstrapFacts | NoAnswer:
@@ -15,8 +14,7 @@ async def read_bootstrap(secrets: SecretReader, name: str) -> BootstrapFacts | N
         value = await secrets.read(f"{name}/{VALUE}")
         return describe_secret(name, value, await _read_format(secrets, name))
     except CloudError as error:
-        outcome = outcome_of_error(error)
-        return NoAnswer(outcome.reason, outcome.message, outcome.after)
+        return to_no_answer(error)
 
 
 async def _read_format(secrets: SecretReader, name: str) -> str:

@@ -38,7 +38,8 @@ class ClusterView:
 
     ``title`` is for people. ``cluster`` is the name in CAPA's tags. ``subnets`` are ids, in the order in which they are
     taken. ``groups`` are ids by role. ``registrations`` are what a control-plane machine is put behind: the ARNs of
-    target groups, and the names of classic load balancers. ``key_name`` is None where the cluster does not say.
+    target groups, and the names of classic load balancers. ``forged`` are nodes among them with a record that the
+    operator did not write, so that what belongs there is not known. ``key_name`` is None where the cluster has none.
     """
 
     title: str
@@ -48,6 +49,7 @@ class ClusterView:
     subnets: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     registrations: tuple[str, ...] = ()
+    forged: tuple[str, ...] = ()
     key_name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     images: ImageLookup = ImageLookup()
@@ -76,10 +78,17 @@ def vouch_with(ring: KeyRing | None) -> Vouch:
 
 
 def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | UnreadableCluster:
-    """Read an AWSCluster. One that others manage has no journal: what its spec and status say counts."""
+    """Read an AWSCluster. One that others manage has no journal: what its spec and status say counts.
+
+    One of ours that has lost its journal says nothing: its machines stay as they are until it is back.
+    """
     metadata, spec = raw["metadata"], raw.get("spec") or {}
-    title = f"AWSCluster {metadata['name']!r}"
-    text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
+    title, annotations = f"AWSCluster {metadata['name']!r}", metadata.get("annotations") or {}
+    text = annotations.get(names.JOURNAL_ANNOTATION)
+    if text is None and annotations.get(names.MANAGED_BY_ANNOTATION, names.MANAGED_BY_FREEHOLD) == (
+        names.MANAGED_BY_FREEHOLD
+    ):
+        return UnreadableCluster(f"{title} has no record (annotation {names.JOURNAL_ANNOTATION}) yet, or has lost it")
     try:
         journal = loads(text) if text else None
     except CorruptJournal as problem:
@@ -93,6 +102,7 @@ def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | Unreadab
         found.subnets,
         found.groups,
         found.registrations,
+        found.forged,
         spec.get("sshKeyName"),
         dict(spec.get("additionalTags") or {}),
         ImageLookup(
@@ -128,8 +138,14 @@ class _Recorded:
             )
         )
         self.groups = {key.logical: entry.id for key, entry in counting.items() if key.kind == GROUP_KIND}
-        self.registrations = tuple(
-            sorted(entry.id for key, entry in counting.items() if key.kind in (TARGET_GROUP_KIND, CLASSIC_KIND))
+        fronts = (TARGET_GROUP_KIND, CLASSIC_KIND)
+        self.registrations = tuple(sorted(entry.id for key, entry in counting.items() if key.kind in fronts))
+        self.forged = tuple(
+            sorted(
+                str(key)
+                for key, entry in journal.entries.items()
+                if key.kind in fronts and entry.phase.ours and entry.id and not vouch(journal, key, entry)
+            )
         )
 
 
@@ -143,6 +159,7 @@ class _Managed:
         there = (status.get("networkStatus") or {}).get("securityGroups") or {}
         self.groups = {str(role): str(group["id"]) for role, group in there.items() if group.get("id")}
         self.registrations: tuple[str, ...] = ()
+        self.forged: tuple[str, ...] = ()
 
 
 def _listed_subnets(spec: Mapping[str, Any]) -> Iterator[str]:

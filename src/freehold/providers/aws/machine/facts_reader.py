@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, Invalid, NotFound
-from freehold.engine.outcomes import outcome_of_error
 from freehold.providers.aws.answer_cache import AnswerCache
 from freehold.providers.aws.calls import ApiClient, Json
 from freehold.providers.aws.decoded import DecodedResource
@@ -29,7 +28,7 @@ from freehold.providers.aws.machine.facts import (
 )
 from freehold.providers.aws.reading import Ec2Read, read_by_filters
 from freehold.providers.aws.tags.capa_tags import ASSOCIATION, SECONDARY
-from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
+from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, to_no_answer
 
 T = TypeVar("T")
 _SLOW, _NETWORK = 3 * 3600.0, 300.0
@@ -213,16 +212,11 @@ async def _answer(question: Awaitable[Answer[T] | NotThere]) -> Answer[T] | NotT
     try:
         return await question
     except CloudError as error:
-        return _unanswered(error)
+        return to_no_answer(error)
 
 
 async def _list(question: Awaitable[T]) -> Answer[T] | NoAnswer:
     try:
         return Answer(await question)
     except CloudError as error:
-        return _unanswered(error)
-
-
-def _unanswered(error: CloudError) -> NoAnswer:
-    outcome = outcome_of_error(error)
-    return NoAnswer(outcome.reason, outcome.message, outcome.after)
+        return to_no_answer(error)

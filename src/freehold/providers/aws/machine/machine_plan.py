@@ -106,6 +106,9 @@ def decide(
         return UndecidedSpec(missing, notes)
     if recorded.standing is Standing.NONE and view.deleting:
         return _wait(f"{view.title} is being deleted: no instance is made for it", notes)
+    if machine.control_plane and view.forged:
+        shown = ", ".join(view.forged)
+        return _wait(f"{view.title}: {shown} is on its record with an id that the operator did not write", notes)
     groups = _groups(machine, spec, view, facts)
     if isinstance(groups, str):
         return _wait(groups, notes)

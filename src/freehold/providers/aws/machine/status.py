@@ -14,7 +14,7 @@ from typing import Any
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.engine.journal import Entry, Phase
+from freehold.engine.journal import Entry
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.resources import Observed
 from freehold.providers.aws import api_names as aws_names
@@ -54,7 +54,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
     else:
         observations = list(_observe(report, machine))
         spec = machine.filled_in()
-        if machine.runs and machine.provider_id:
+        if machine.runs and machine.provider_id and machine.is_registered:
             status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
@@ -106,15 +106,24 @@ class _Machine:
         return self.word == "running" and not self._is_unfit
 
     @property
+    def is_registered(self) -> bool:
+        """Whether all load balancers that it is to be behind have it, healthy or not."""
+        there = self.seen.attributes.get("parts") or () if self.seen else ()
+        return self.plan is None or set(self.plan.registrations) <= set(there)
+
+    @property
     def _is_unfit(self) -> bool:
         return isinstance(self.outcome, Blocked) and self.outcome.reason is Reason.UNFIT
 
     @property
+    def _is_unproven(self) -> bool:
+        return isinstance(self.outcome, Blocked) and self.outcome.reason is Reason.NOT_OWNED
+
+    @property
     def provider_id(self) -> str:
-        """``aws:///<zone>/<id>``, once both are known; the spec's until then."""
+        """``aws:///<zone>/<id>`` of ours, once both are known; the spec's until then, and of one that is given."""
         zone = str(self.seen.attributes.get("zone") or "") if self.seen else ""
-        known = self.entry is not None and (self.entry.phase.ours or self.entry.phase is Phase.GIVEN)
-        if known and self.id and zone:
+        if self.entry is not None and self.entry.phase.ours and not self._is_unproven and self.id and zone:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
@@ -213,15 +222,18 @@ class _Machine:
         """Build the condition ELBAttached of a control-plane machine that is to be behind load balancers."""
         if self.plan is None or not self.plan.registrations:
             return
-        if self.runs and isinstance(self.outcome, Ready):
-            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY, "; ".join(self._waiting))
-        elif self.runs and isinstance(self.outcome, Blocked | Waiting):
-            message = self.outcome.message or self.outcome.reason.value
-            yield Observation(aws_names.ELB_ATTACHED, "False", aws_names.REASON_ELB_ATTACH_FAILED, message)
+        if not self.runs:
+            reason, message = aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
+        elif not self.is_registered:
+            message = getattr(self.outcome, "message", "") or "the instance is being registered"
+            reason = aws_names.REASON_ELB_ATTACH_FAILED
+        elif self._waiting:
+            shown = "; ".join(self._waiting)
+            reason, message = aws_names.REASON_ELB_ATTACH_FAILED, f"registered, and without traffic yet: {shown}"
         else:
-            yield Observation(
-                aws_names.ELB_ATTACHED, "False", aws_names.REASON_INSTANCE_NOT_READY, "waits for the instance to run"
-            )
+            yield Observation(aws_names.ELB_ATTACHED, "True", names.REASON_READY)
+            return
+        yield Observation(aws_names.ELB_ATTACHED, "False", reason, message)
 
 
 def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
@@ -237,7 +249,9 @@ def _observe(report: PassReport, machine: _Machine) -> Iterator[Observation]:
         return
     parts = [*machine.observe_groups(), *machine.observe_balancers()]
     found = [*IDENTITY, machine.observe_instance(), *parts]
-    ready = api_conditions.summarize(found, [each.type for each in found])
+    # The health of what runs on it is not the machine's: it is ready when the load balancers have it.
+    counts = [each.type for each in found if each.type != aws_names.ELB_ATTACHED or not machine.is_registered]
+    ready = api_conditions.summarize(found, counts)
     if ready.reason == names.REASON_NOT_READY:
         ready = Observation(names.READY, "False", machine.why_blocked(found) or ready.reason, ready.message)
     yield ready

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from freehold.api.served_fields import ServedField, Serving
+from freehold.api.served_fields import ServedField, ignore_field, refuse_field, serve_field
 
 _FILLED_IN = "upstream fills it in; ids of resources are in status.resources"
 _MACHINES = "for machines that name no image"
@@ -14,97 +14,91 @@ _DERIVED = "where the spec lists no subnets"
 _AS_IT_IS = "of a subnet that is created; an existing one is used as it is, and a plan says where the spec differs"
 
 
-def _served(path: str, sentence: str = "") -> ServedField:
-    return ServedField(path, Serving.SERVED, sentence)
-
-
-def _ignored(path: str, sentence: str) -> ServedField:
-    return ServedField(path, Serving.IGNORED, sentence)
-
-
-def _refused(path: str, sentence: str) -> ServedField:
-    return ServedField(path, Serving.REFUSED, sentence)
-
-
 def _balancer(path: str, types: str) -> Iterator[ServedField]:
-    yield _served(f"{path}.loadBalancerType", types)
-    yield _served(f"{path}.name")
-    yield _served(
+    yield serve_field(f"{path}.loadBalancerType", types)
+    yield serve_field(f"{path}.name")
+    yield serve_field(
         f"{path}.scheme",
         "beside ingressRules an internal one, also the second, lets the VPC's range into the group apiserver-lb: nodes "
         "reach it from there. Upstream looks at the first one alone",
     )
-    yield _served(f"{path}.subnets", "ids, or the ids that spec.network.subnets gives")
-    yield _served(f"{path}.additionalSecurityGroups")
-    yield _served(f"{path}.ingressRules", "one security group is in front of both load balancers")
-    yield _served(f"{path}.crossZoneLoadBalancing")
-    yield _served(f"{path}.healthCheck", "of a classic load balancer too, where upstream keeps its own values")
-    yield _served(f"{path}.healthCheckProtocol")
-    yield _served(f"{path}.additionalListeners", "of a network load balancer")
-    yield _served(f"{path}.preserveClientIP", "of a network load balancer")
-    yield _served(f"{path}.targetGroupIPType")
-    yield _ignored(f"{path}.disableHostsRewrite", "it concerns the hosts file of machines")
-    yield _ignored(f"{path}.dnsResolutionCheck", "the name of the load balancer is not resolved before it is used")
+    yield serve_field(f"{path}.subnets", "ids, or the ids that spec.network.subnets gives")
+    yield serve_field(f"{path}.additionalSecurityGroups")
+    yield serve_field(f"{path}.ingressRules", "one security group is in front of both load balancers")
+    yield serve_field(f"{path}.crossZoneLoadBalancing")
+    yield serve_field(f"{path}.healthCheck", "of a classic load balancer too, where upstream keeps its own values")
+    yield serve_field(f"{path}.healthCheckProtocol")
+    yield serve_field(f"{path}.additionalListeners", "of a network load balancer")
+    yield serve_field(f"{path}.preserveClientIP", "of a network load balancer")
+    yield serve_field(f"{path}.targetGroupIPType")
+    yield ignore_field(f"{path}.disableHostsRewrite", "it concerns the hosts file of machines")
+    yield ignore_field(f"{path}.dnsResolutionCheck", "the name of the load balancer is not resolved before it is used")
 
 
 AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
-    _served("spec.region"),
-    _served("spec.partition", "derived from the region when omitted, as upstream does"),
-    _served("spec.identityRef"),
-    _served("spec.controlPlaneEndpoint", "filled in from the load balancer; a value of the user's stays"),
-    _served("spec.additionalTags", "at most 40; tags of the cloud controller win, as upstream"),
-    _served("spec.sshKeyName", "for the bastion, and for machines"),
-    _served("spec.network.vpc.id"),
-    _served("spec.network.vpc.cidrBlock", _CREATED),
-    _served(
+    serve_field("spec.region"),
+    serve_field("spec.partition", "derived from the region when omitted, as upstream does"),
+    serve_field("spec.identityRef"),
+    serve_field("spec.controlPlaneEndpoint", "filled in from the load balancer; a value of the user's stays"),
+    serve_field("spec.additionalTags", "at most 40; tags of the cloud controller win, as upstream"),
+    serve_field("spec.sshKeyName", "for the bastion, and for machines"),
+    serve_field("spec.network.vpc.id"),
+    serve_field("spec.network.vpc.cidrBlock", _CREATED),
+    serve_field(
         "spec.network.vpc.secondaryCidrBlocks", f"{_CREATED}; not of another private range (RFC 1918) than cidrBlock"
     ),
-    _served("spec.network.vpc.availabilityZoneUsageLimit", f"{_DERIVED}; a lower limit takes no zone away"),
-    _served(
+    serve_field("spec.network.vpc.availabilityZoneUsageLimit", f"{_DERIVED}; a lower limit takes no zone away"),
+    serve_field(
         "spec.network.vpc.availabilityZoneSelection", f"{_DERIVED}; Random: by a hash of the cluster's name, for life"
     ),
-    _served("spec.network.vpc.subnetSchema", _DERIVED),
-    _served(
+    serve_field("spec.network.vpc.subnetSchema", _DERIVED),
+    serve_field(
         "spec.network.vpc.ipv6",
         "a range from Amazon; neither added to a living cluster nor taken away; an existing VPC must have subnets with "
         "IPv6",
     ),
-    _refused("spec.network.vpc.ipv6.cidrBlock", "ranges of your own are not served; remove it to get one from Amazon"),
-    _refused("spec.network.vpc.ipv6.poolId", "ranges of your own are not served; remove it to get one from Amazon"),
-    _refused("spec.network.vpc.ipv6.ipamPool", "IPAM is not served; remove it to get a range from Amazon"),
-    _ignored("spec.network.vpc.ipv6.egressOnlyInternetGatewayId", _FILLED_IN),
-    _refused("spec.network.vpc.ipamPool", "IPAM is not served; give the range in cidrBlock"),
-    _refused("spec.network.vpc.elasticIpPool", "pools of your own are not served; remove it to get Amazon's addresses"),
-    _ignored("spec.network.vpc.emptyRoutesDefaultVPCSecurityGroup", "no resource of the cluster uses that group"),
-    _ignored("spec.network.vpc.privateDnsHostnameTypeOnLaunch", "instances are named by their addresses, AWS' default"),
-    _ignored("spec.network.vpc.internetGatewayId", _FILLED_IN),
-    _ignored("spec.network.vpc.carrierGatewayId", "Wavelength zones are not served"),
-    _ignored("spec.network.vpc.tags", "spec.additionalTags are for all resources"),
-    _served("spec.network.subnets[*].id", "with an existing VPC one in an availability zone; others are refused"),
-    _served("spec.network.subnets[*].availabilityZone", _AS_IT_IS),
-    _served("spec.network.subnets[*].cidrBlock", _AS_IT_IS),
-    _served("spec.network.subnets[*].ipv6CidrBlock", "of a subnet that is created; an existing one keeps its own"),
-    _served("spec.network.subnets[*].isIpv6", _AS_IT_IS),
-    _served("spec.network.subnets[*].isPublic", _AS_IT_IS),
-    _served("spec.network.subnets[*].zoneType", "availability-zone; others are refused, with an existing VPC too"),
-    _ignored("spec.network.subnets[*].parentZoneName", "local and Wavelength zones are not served"),
-    _served(
+    refuse_field(
+        "spec.network.vpc.ipv6.cidrBlock", "ranges of your own are not served; remove it to get one from Amazon"
+    ),
+    refuse_field("spec.network.vpc.ipv6.poolId", "ranges of your own are not served; remove it to get one from Amazon"),
+    refuse_field("spec.network.vpc.ipv6.ipamPool", "IPAM is not served; remove it to get a range from Amazon"),
+    ignore_field("spec.network.vpc.ipv6.egressOnlyInternetGatewayId", _FILLED_IN),
+    refuse_field("spec.network.vpc.ipamPool", "IPAM is not served; give the range in cidrBlock"),
+    refuse_field(
+        "spec.network.vpc.elasticIpPool", "pools of your own are not served; remove it to get Amazon's addresses"
+    ),
+    ignore_field("spec.network.vpc.emptyRoutesDefaultVPCSecurityGroup", "no resource of the cluster uses that group"),
+    ignore_field(
+        "spec.network.vpc.privateDnsHostnameTypeOnLaunch", "instances are named by their addresses, AWS' default"
+    ),
+    ignore_field("spec.network.vpc.internetGatewayId", _FILLED_IN),
+    ignore_field("spec.network.vpc.carrierGatewayId", "Wavelength zones are not served"),
+    ignore_field("spec.network.vpc.tags", "spec.additionalTags are for all resources"),
+    serve_field("spec.network.subnets[*].id", "with an existing VPC one in an availability zone; others are refused"),
+    serve_field("spec.network.subnets[*].availabilityZone", _AS_IT_IS),
+    serve_field("spec.network.subnets[*].cidrBlock", _AS_IT_IS),
+    serve_field("spec.network.subnets[*].ipv6CidrBlock", "of a subnet that is created; an existing one keeps its own"),
+    serve_field("spec.network.subnets[*].isIpv6", _AS_IT_IS),
+    serve_field("spec.network.subnets[*].isPublic", _AS_IT_IS),
+    serve_field("spec.network.subnets[*].zoneType", "availability-zone; others are refused, with an existing VPC too"),
+    ignore_field("spec.network.subnets[*].parentZoneName", "local and Wavelength zones are not served"),
+    serve_field(
         "spec.network.subnets[*].tags",
         "written on a subnet that is created. With sigs.k8s.io/cluster-api-provider-aws/association: secondary, here "
         "or in AWS, it is for pods: no load balancer, NAT gateway or bastion is put into it, as upstream",
     ),
-    _ignored("spec.network.subnets[*].natGatewayId", _FILLED_IN),
-    _ignored("spec.network.subnets[*].resourceID", _FILLED_IN),
-    _ignored("spec.network.subnets[*].routeTableId", _FILLED_IN),
-    _served(
+    ignore_field("spec.network.subnets[*].natGatewayId", _FILLED_IN),
+    ignore_field("spec.network.subnets[*].resourceID", _FILLED_IN),
+    ignore_field("spec.network.subnets[*].routeTableId", _FILLED_IN),
+    serve_field(
         "spec.network.cni",
         "Calico's rules when omitted, as upstream; in a VPC with IPv6 VXLAN (UDP 4789) too, which upstream leaves out: "
         "IP-in-IP carries no IPv6",
     ),
-    _served("spec.network.additionalControlPlaneIngressRules"),
-    _served("spec.network.additionalNodeIngressRules"),
-    _served("spec.network.nodePortIngressRuleCidrBlocks"),
-    _served(
+    serve_field("spec.network.additionalControlPlaneIngressRules"),
+    serve_field("spec.network.additionalNodeIngressRules"),
+    serve_field("spec.network.nodePortIngressRuleCidrBlocks"),
+    serve_field(
         "spec.network.securityGroupOverrides", "with an existing VPC; groups of that VPC, into which nothing is put"
     ),
     *_balancer(
@@ -114,21 +108,21 @@ AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
         "both",
     ),
     *_balancer("spec.secondaryControlPlaneLoadBalancer", "nlb, as upstream"),
-    _served(
+    serve_field(
         "spec.bastion",
         "with an existing VPC too: in a public one of the subnets that the spec lists. Upstream makes none there, and "
         "says so in its log alone; who enables one wants it, and it needs nothing of the VPC but that subnet",
     ),
-    _served(
+    serve_field(
         "spec.s3Bucket",
         "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours. Its policy lets nodes read "
         "node/, and not, as upstream's, machine-pool/: machine pools are not served",
     ),
-    _ignored("spec.s3Bucket.additionalIAMRoles", "the policy of the bucket names instance profiles alone"),
-    _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
-    _served("spec.imageLookupBaseOS", _MACHINES),
-    _served("spec.imageLookupFormat", _MACHINES),
-    _served("spec.imageLookupOrg", _MACHINES),
+    ignore_field("spec.s3Bucket.additionalIAMRoles", "the policy of the bucket names instance profiles alone"),
+    ignore_field("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
+    serve_field("spec.imageLookupBaseOS", _MACHINES),
+    serve_field("spec.imageLookupFormat", _MACHINES),
+    serve_field("spec.imageLookupOrg", _MACHINES),
 )
 """In the order of the docs: what everything needs, the network, load balancers, the rest."""
 
@@ -144,24 +138,26 @@ _OF_MACHINES = (
 )  # fmt: skip
 
 AWS_CLUSTER_STATUS_LEFT_OUT: Final[tuple[ServedField, ...]] = (
-    _ignored(
+    ignore_field(
         f"{_NETWORK_STATUS}.securityGroups.*.ingressRule",
         "rules are in the spec, and in EC2 as the spec has them; who reads groups here needs their ids, and a copy of "
         "all rules would be stored with each status",
     ),
-    _ignored(f"{_NETWORK_STATUS}.securityGroups.*.tags", _TAGS),
-    _ignored(f"{_FRONT}.tags", _TAGS),
-    _ignored(f"{_SECOND}.tags", _TAGS),
+    ignore_field(f"{_NETWORK_STATUS}.securityGroups.*.tags", _TAGS),
+    ignore_field(f"{_FRONT}.tags", _TAGS),
+    ignore_field(f"{_SECOND}.tags", _TAGS),
     *(
-        _ignored(f"{_SECOND}.{field}", "of a classic load balancer, which the second one never is")
+        ignore_field(f"{_SECOND}.{field}", "of a classic load balancer, which the second one never is")
         for field in ("attributes", "healthChecks", "listeners")
     ),
-    _ignored("status.bastion.tags", _TAGS),
+    ignore_field("status.bastion.tags", _TAGS),
     *(
-        _ignored(f"status.bastion.{field}", "details of machines; EC2 tells those of a bastion")
+        ignore_field(f"status.bastion.{field}", "details of machines; EC2 tells those of a bastion")
         for field in _OF_MACHINES
     ),
-    _ignored("status.failureDomains.*.attributes", "upstream writes none for AWSCluster"),
-    _ignored("status.conditions[*].severity", "conditions are those of Cluster API's newer contract, which has none"),
+    ignore_field("status.failureDomains.*.attributes", "upstream writes none for AWSCluster"),
+    ignore_field(
+        "status.conditions[*].severity", "conditions are those of Cluster API's newer contract, which has none"
+    ),
 )
 """Fields of upstream's status that are never written, with the reason."""
