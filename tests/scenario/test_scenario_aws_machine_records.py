@@ -10,6 +10,7 @@ from freehold.api import names
 from freehold.engine import journal as journals
 from freehold.engine.journal import Entry
 from freehold.providers.aws.machine.keys import INSTANCE
+from freehold_sim.aws.settings import Lags
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine, view_of
@@ -74,3 +75,20 @@ def test_a_registration_that_the_record_has_lost_goes_with_the_machine(settled: 
     rewrite(one, replace(record(one).entries[INSTANCE], parts=()))
     one.down()
     assert list(settled.cloud.strangers.find("demo-apiserver")["registered"]) == []
+
+
+def test_an_instance_with_our_seal_is_ours_although_no_record_and_no_index_shows_it(
+    settled: AwsHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id is in the spec, where we have written it: it is not somebody's who gave it."""
+    behind = replace(settled.cloud.settings, lags=Lags(0, 3600, 3600, 3600))
+    monkeypatch.setattr(settled.cloud, "settings", behind)
+    one = made(settled)
+    ours = one.object.raw["spec"]["instanceID"]
+    empty = replace(record(one), entries={})
+    one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(empty)}}})
+    one.start_process()
+    one.settle()
+    assert record(one).entries[INSTANCE].phase.ours and one.ready(), one.conditions()
+    one.down()
+    assert state(settled, ours) == "terminated"

@@ -51,7 +51,8 @@ def read_recorded(provider_id: str, record: Mapping[NodeKey, Entry]) -> Recorded
     """Read the instance out of the journal's entries and the spec's ``providerID``, which we write there ourselves.
 
     Only a record says that it is ours: an id in the spec of which nothing is on record was given. Marks on it bring a
-    lost record back before it counts as given (:mod:`freehold.engine.phases.recovery`).
+    lost record back before it counts as given (:mod:`freehold.engine.phases.recovery`, and ``_use_given`` of
+    :mod:`freehold.engine.phases.create`).
     """
     entry, named = record.get(INSTANCE), instance_of(provider_id)
     if entry and entry.state.ours:
