@@ -164,7 +164,9 @@ def edit_record(one: MachineHarness, **fields: Any) -> None:
     """Change the entry of the instance in the journal."""
     annotations = one.object.raw["metadata"]["annotations"]
     record = json.loads(annotations[names.JOURNAL_ANNOTATION])
-    record["nodes"]["instance/machine"].update(fields)
+    entry = record["nodes"]["instance/machine"]
+    entry.update(fields)
+    record["nodes"]["instance/machine"] = {name: said for name, said in entry.items() if said is not None}
     one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(record)}}})
 
 
@@ -194,3 +196,23 @@ def test_an_id_that_was_written_into_the_record_does_not_get_into_the_spec(settl
     one.down()
     assert instances(settled) == {theirs: "running"}
     terminate(settled, theirs)
+
+
+@pytest.mark.parametrize("vacant", [False, True])
+def test_a_young_instance_whose_record_was_lost_with_its_operator_is_still_ours(
+    settled: AwsHarness, vacant: bool
+) -> None:
+    """The index does not show its marks yet, and the spec has the id that we filled in."""
+    one = worker(settled)
+    one.run(lambda: bool(one.object.raw["spec"].get("providerID")))
+    ident = one.object.raw["spec"]["instanceID"]
+    if vacant:
+        edit_record(one, p="v", id=None)
+    else:
+        one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
+    one.start_process()
+    one.settle(4)
+    assert journals.loads(_journal(one)).ours[INSTANCE].id == ident
+    assert "never terminated" not in one.condition("FieldsServed").get("message", "")
+    one.down()
+    assert instances(settled) == {}

@@ -142,6 +142,10 @@ async def _use_given(ctx: PassContext, node: Node) -> None:
             ),
         )
         return
+    proven = proofs.evidence(ctx, node.key, observed, observed.tags or ()).strength is Strength.PROVEN
+    if proven and not recovery.is_given_up(ctx, node.key.kind, id_):
+        observe.record_owned(ctx, node.key, observed, ctx.journal.get(node.key))  # its record was lost
+        return
     entry = record_unmanaged(ctx.journal.get(node.key), RecordState.GIVEN, observed)
     ctx.record(node.key, entry)
     ctx.remember(node.key, observed)

@@ -253,12 +253,17 @@ def _find_nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unr
 def _find_called_others(ctx: PassContext) -> frozenset[NodeKey]:
     """Return the keys under which the record says, without a signature, that something was not made by us.
 
-    Our seal on it says the contrary, except on what a person gave up: an index may show the marks for a while.
+    Our seal on it says the contrary.
     """
-    entries = ctx.journal.entries
-    given_up = {(key.kind, entry.id) for key, entry in entries.items() if entry.state is RecordState.GIVEN_UP}
-    unmanaged = (key for key, entry in entries.items() if entry.state in (RecordState.GIVEN, RecordState.REUSED))
-    return frozenset(key for key in unmanaged if (key.kind, entries[key].id) not in given_up)
+    entries = ctx.journal.entries.items()
+    unmanaged = {key: entry.id for key, entry in entries if entry.state in (RecordState.GIVEN, RecordState.REUSED)}
+    return frozenset(key for key, id_ in unmanaged.items() if not is_given_up(ctx, key.kind, id_))
+
+
+def is_given_up(ctx: PassContext, kind: str, id_: str) -> bool:
+    """Return whether a person gave it up; a look and the index may show our marks for a while."""
+    entries = ctx.journal.entries.items()
+    return any((key.kind, entry.id, entry.state) == (kind, id_, RecordState.GIVEN_UP) for key, entry in entries)
 
 
 def _read_own_names(ctx: PassContext) -> frozenset[str]:

@@ -175,7 +175,7 @@ class _Machine:
                 start = f"aws ec2 start-instances --instance-ids {self.id}"
                 return (
                     aws_names.REASON_INSTANCE_STOPPED,
-                    f"{self.id} is {shown}: start it ({start}), or {_REPLACE}",
+                    f"{self.id} is {shown}: start it ({start}); {_REPLACE}",
                     False,
                 )
             case "shutting-down":
