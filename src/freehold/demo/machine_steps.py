@@ -20,7 +20,7 @@ _LOST = LostReply(
     "instance",
     "an instance has been made, its reply never came; it is asked for again with the same token",
 )
-_OF_A_MACHINE = frozenset({"instance", "volume", "secret"})
+_OF_A_MACHINE = frozenset({"instance", "volume", "network-interface", "secret"})
 
 
 async def killed_in_run_instances(stage: Stage, act: Act, serving: Serving) -> None:
