@@ -93,10 +93,10 @@ def _network(sky: _Sky) -> dict[str, str]:
     table = sky.own("ec2", "CreateRouteTable", {"VpcId": vpc})["id"]
     route = {"RouteTableId": table, "DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": nat}
     sky.aws.strangers.call("ec2", "CreateRoute", route)
-    listener = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstancePort": 6443}
-    balancer = {"LoadBalancerName": "a-apiserver", "Listeners": [listener], "Subnets": [subnet]}
-    host = sky.own("elb", "CreateLoadBalancer", balancer)["view"]["DNSName"]
-    return {"vpc": vpc, "subnet": subnet, "table": table, "nat": nat, "host": host}
+    balancer = {"Name": "a-apiserver", "Type": "network", "Subnets": [subnet]}
+    made = sky.own("elbv2", "CreateLoadBalancer", balancer)
+    host = made["view"]["DNSName"]
+    return {"vpc": vpc, "subnet": subnet, "table": table, "nat": nat, "host": host, "balancer": made["id"]}
 
 
 async def test_the_strangers_on_aws_tempt_and_are_not_of_our_cluster(sky: _Sky, stage: Stage) -> None:
@@ -143,11 +143,12 @@ async def test_what_tags_and_names_do_not_show_of_a_stranger_is_compared_too(
 
 
 async def test_the_endpoint_on_aws_is_the_load_balancers_and_leads_in_from_outside(sky: _Sky) -> None:
-    act, host = _aws_act(), _network(sky)["host"]
+    act, made = _aws_act(), _network(sky)
+    host = made["host"]
     assert await act.endpoint(host) == "the endpoint is the internet-facing load balancer's DNS name"
     with pytest.raises(checks.NotSo, match="controlPlaneEndpoint is other"):
         await act.endpoint("other")
-    sky.aws.strangers.change("a-apiserver", Scheme="internal")
+    sky.aws.strangers.change(made["balancer"], Scheme="internal")
     with pytest.raises(checks.NotSo, match="the internal one"):
         await act.endpoint(host)
 
