@@ -64,7 +64,7 @@ async def worker_deleted(stage: Stage, act: AWSAct, serving: Serving) -> None:
     await client.delete(*worker)
     await follow(serving.session, [worker], stage.show, UntilGone(), patience=_PATIENCE)
     act.followed.remove(worker)
-    after = {each.id: each for each in await act.aws.resources() if each.state != "terminated"}
+    after = {each.id: each for each in await act.aws.resources()}
     if left := [each.name for each in mine if each.id in after]:
         raise checks.NotSo(f"left behind by the worker: {', '.join(left)}")
     if lost := [each.name for each in before if each.id not in after and each not in mine]:
