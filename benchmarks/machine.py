@@ -11,7 +11,6 @@ import copy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from benchmarks.rows import Explained, Row
@@ -128,7 +127,6 @@ def _own(asked: Counter[str]) -> int:
 # -- one at a time --------------------------------------------------------------------------------------------
 
 
-@cache
 def _stage() -> AwsHarness:
     """A cluster with a network load balancer, at rest."""
     stage = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"loadBalancerType": "nlb"}))
@@ -149,23 +147,24 @@ def _manifest(name: str, *, control_plane: bool, bootstrap: str) -> dict[str, An
 
 def _life(*, control_plane: bool = False, bootstrap: str = names.NO_BOOTSTRAP) -> Life:
     """Of the third machine of its sort: the operator has learned how long an instance takes."""
-    stage, begun = _stage(), 0
+    stage = _stage()
 
     def made() -> Machine:
         name = f"m{len(stage.together)}"
         return Machine(stage, _manifest(name, control_plane=control_plane, bootstrap=bootstrap))
 
     def asked() -> Counter[str]:
-        nonlocal begun
-        found, begun = stage.cloud.calls[begun:], len(stage.cloud.calls)
-        return Counter(call.operation for call in found)
+        found = Counter(call.operation for call in stage.cloud.calls)
+        stage.cloud.calls.clear()
+        return found
 
     for _ in range(2):
         before = made()
         before.up()
         before.for_a_while(ROUND)
         before.down()
-    one, begun = made(), len(stage.cloud.calls)
+    one = made()
+    stage.cloud.calls.clear()
     one.up()
     created = asked()
     one.for_a_while(2 * ROUND)
@@ -182,8 +181,7 @@ def _life(*, control_plane: bool = False, bootstrap: str = names.NO_BOOTSTRAP) -
 class Operator:
     """Queue, workers and reconciler of the operator, on the account of the cluster."""
 
-    def __init__(self, loop: VirtualLoop, count: int) -> None:
-        stage = _stage()
+    def __init__(self, loop: VirtualLoop, stage: AwsHarness, count: int) -> None:
         self.loop, self.time = loop, _LaterTime(loop, stage.clock.now())
         self.cloud = SimulatedAWS(self.time)
         self.cloud.world.data = copy.deepcopy(stage.cloud.world.data)
@@ -236,7 +234,7 @@ class _LaterTime(LoopTime):
 
     def __init__(self, loop: VirtualLoop, start: float) -> None:
         super().__init__(loop)
-        self.START = start  # of this one
+        self.START = start
 
 
 @dataclass(frozen=True)
@@ -249,8 +247,8 @@ class Many:
     refused: int
 
 
-async def _many(loop: VirtualLoop, count: int) -> Many:
-    operator = Operator(loop, count)
+async def _many(loop: VirtualLoop, stage: AwsHarness, count: int) -> Many:
+    operator = Operator(loop, stage, count)
     await operator.up()
     made = list(operator.cloud.calls)
     await asyncio.sleep(2 * ROUND)
@@ -262,18 +260,19 @@ async def _many(loop: VirtualLoop, count: int) -> Many:
     return Many(max(operator.running.values()), Counter(call.operation for call in made), rest, refused)
 
 
-def _run(count: int) -> Many:
+def _run(stage: AwsHarness, count: int) -> Many:
     loop = VirtualLoop()
     asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_many(loop, count))
+        return loop.run_until_complete(_many(loop, stage, count))
     finally:
         asyncio.set_event_loop(None)
         loop.close()
 
 
 def _together() -> Iterator[Row]:
-    burst, many, one = _run(BURST), _run(MANY), _run(1)
+    stage = _stage()
+    burst, many, one = (_run(stage, count) for count in (BURST, MANY, 1))
     yield Row(f"machine.of_{BURST}.time", round(burst.seconds), f"s until {BURST} run", 60, source=TARGET)
     yield Row(f"machine.of_{BURST}.refused", burst.refused, "calls refused by request limits", 0, source=TARGET)
     each = f"calls a machine, {MANY} of one cluster"

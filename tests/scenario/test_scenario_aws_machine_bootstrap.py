@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 from typing import Any
 
 import pytest
@@ -12,30 +11,14 @@ import pytest
 from freehold.api import names
 from freehold.controllers.controller import Result
 from freehold.engine.secret_values import compress
-from freehold.kube import errors as kube
-from freehold.kube.resources import SECRETS, Key
 from freehold_sim.aws.world import scope_of
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine
+from harness.machine_secrets import DATA, TOKEN, Secrets
 from harness.simulated_aws import ACCOUNT, TRUST
 
-TOKEN = "abcdef.0123456789abcdef"
-DATA = f"#cloud-config\nruncmd:\n- kubeadm join --token {TOKEN}\n# ".encode() + random.Random(3).randbytes(8_000)
 PREFIX = "aws.cluster.x-k8s.io/"
-
-
-class Secrets:
-    """The Secrets of the namespace."""
-
-    def __init__(self) -> None:
-        self.stored: dict[str, dict[str, bytes]] = {"boot": {"value": DATA}}
-
-    async def get(self, resource: Any, key: Key) -> dict[str, Any]:
-        assert resource == SECRETS
-        if key.name not in self.stored:
-            raise kube.ObjectNotFound(f"there is no {key.name}", code=404)
-        return {"data": {name: base64.b64encode(value).decode() for name, value in self.stored[key.name].items()}}
 
 
 class BootedMachine(MachineHarness):

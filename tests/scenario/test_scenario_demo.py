@@ -74,7 +74,8 @@ def _the_world_holds_strangers_only(home: Path) -> None:
 def _the_simulated_aws_holds_strangers_only(home: Path) -> None:
     world = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["clouds"]["aws"]["data"]
     records = [each for kinds in world["resources"].values() for kind in kinds.values() for each in kind.values()]
-    left = [each for each in records if each["view"].get("State") != "deleted"]
+    gone = ("deleted", {"Code": 48, "Name": "terminated"})
+    left = [each for each in records if each["view"].get("State") not in gone]
     assert {each["by"] for each in left} == {"stranger"}
     [beside] = [each for each in left if each["kind"] == "vpc" and each["tags"]]
     assert beside["tags"]["Name"] == "machines-vpc"

@@ -67,7 +67,6 @@ AWS = CheckedCloud(
     delete_order=(
         ("elbv2.DeregisterTargets", "elbv2.DeleteTargetGroup"),
         ("ec2.TerminateInstances", "ec2.DeleteSubnet"),
-        ("ec2.TerminateInstances", "ec2.DeleteSecurityGroup"),
         ("elbv2.DeleteLoadBalancer", "ec2.DeleteVpc"),
         ("ec2.DeleteNatGateway", "ec2.ReleaseAddress"),
         ("ec2.DetachInternetGateway", "ec2.DeleteInternetGateway"),

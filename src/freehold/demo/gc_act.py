@@ -134,7 +134,8 @@ async def _opted_out(
 
 
 async def _plans(act: Act, serving: ServedSession) -> list[CollectionPlan]:
-    objects: list[Any] = [await serving.session.client.get(*each) for each in act.followed]
+    clusters = [each for each in act.followed if each[0].kind == act.cluster.kind]
+    objects: list[Any] = [await serving.session.client.get(*each) for each in clusters]
     found = await collections_of_server(serving.session.client, objects)
     if found is None:
         raise checks.NotSo("the server makes no plans of what is collected")

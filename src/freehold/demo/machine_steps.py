@@ -20,7 +20,7 @@ _LOST = LostReply(
     "instance",
     "an instance has been made, its reply never came; it is asked for again with the same token",
 )
-_OF_A_MACHINE = frozenset({"instance", "volume", "secret"})
+_OF_A_MACHINE = frozenset({"instance", "volume", "network-interface", "secret"})
 
 
 async def killed_in_run_instances(stage: Stage, act: Act, serving: ServedSession) -> None:
@@ -64,7 +64,7 @@ async def worker_deleted(stage: Stage, act: AWSAct, serving: ServedSession) -> N
     await client.delete(*worker)
     await follow(serving.session, [worker], stage.show, UntilGone(), patience=_PATIENCE)
     act.followed.remove(worker)
-    after = {each.id: each for each in await act.aws.resources() if each.state != "terminated"}
+    after = {each.id: each for each in await act.aws.resources()}
     if left := [each.name for each in mine if each.id in after]:
         raise checks.NotSo(f"left behind by the worker: {', '.join(left)}")
     if lost := [each.name for each in before if each.id not in after and each not in mine]:

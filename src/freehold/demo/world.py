@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from freehold.cli.local.simulator import ask
 
-_GONE = frozenset({"removed", "deleted"})
+_GONE = frozenset({"removed", "deleted", "terminated"})
 """States of records that the cloud keeps of what is no longer there."""
 
 

@@ -15,7 +15,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.cli.objects import manifests
 from freehold.cli.output.progress import PlainDisplay
-from freehold.demo import checks, steps, story, world
+from freehold.demo import checks, machine_steps, steps, story, world
 from freehold.demo.acts import Act, Damage, LostReply
 from freehold.demo.aws_act import AWSAct
 from freehold.demo.powervs_act import PowerVSAct
@@ -93,10 +93,10 @@ def _network(sky: _Sky) -> dict[str, str]:
     table = sky.own("ec2", "CreateRouteTable", {"VpcId": vpc})["id"]
     route = {"RouteTableId": table, "DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": nat}
     sky.aws.strangers.call("ec2", "CreateRoute", route)
-    listener = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstancePort": 6443}
-    balancer = {"LoadBalancerName": "a-apiserver", "Listeners": [listener], "Subnets": [subnet]}
-    host = sky.own("elb", "CreateLoadBalancer", balancer)["view"]["DNSName"]
-    return {"vpc": vpc, "subnet": subnet, "table": table, "nat": nat, "host": host}
+    balancer = {"Name": "a-apiserver", "Type": "network", "Subnets": [subnet]}
+    made = sky.own("elbv2", "CreateLoadBalancer", balancer)
+    host = made["view"]["DNSName"]
+    return {"vpc": vpc, "subnet": subnet, "table": table, "nat": nat, "host": host, "balancer": made["id"]}
 
 
 async def test_the_strangers_on_aws_tempt_and_are_not_of_our_cluster(sky: _Sky, stage: Stage) -> None:
@@ -143,11 +143,12 @@ async def test_what_tags_and_names_do_not_show_of_a_stranger_is_compared_too(
 
 
 async def test_the_endpoint_on_aws_is_the_load_balancers_and_leads_in_from_outside(sky: _Sky) -> None:
-    act, host = _aws_act(), _network(sky)["host"]
+    act, made = _aws_act(), _network(sky)
+    host = made["host"]
     assert await act.endpoint(host) == "the endpoint is the internet-facing load balancer's DNS name"
     with pytest.raises(checks.NotSo, match="controlPlaneEndpoint is other"):
         await act.endpoint("other")
-    sky.aws.strangers.change("a-apiserver", Scheme="internal")
+    sky.aws.strangers.change(made["balancer"], Scheme="internal")
     with pytest.raises(checks.NotSo, match="the internal one"):
         await act.endpoint(host)
 
@@ -283,6 +284,44 @@ async def test_copied_tags_must_have_been_named(sky: _Sky, stage: Stage) -> None
     act.before = await act.world.resources()
     with pytest.raises(checks.NotSo, match=rf"never said that {act.before[0].name} has copied tags"):
         await steps.what_stays(stage, (act,), nothing)  # type: ignore[arg-type]  # a part of a stage
+
+
+MACHINE = Resource("g", "v1", "awsmachines", "AWSMachine")
+
+
+def _instance(sky: _Sky, name: str) -> str:
+    """One of ours, with the marks of a machine."""
+    subnet = next(each["id"] for each in sky.aws.resources() if each["kind"] == "subnet")
+    image = "ami-0a0000000000000c1"
+    fields = {"ImageId": image, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1, "SubnetId": subnet}
+    made = sky.own("ec2", "RunInstances", fields)
+    sky.aws.strangers.tag(made["id"], {OWNER: f"default/{name}"})
+    return str(made["id"])
+
+
+class _Machines:
+    """Answers with the machine of each name, whose instance is as given."""
+
+    def __init__(self, instances: dict[str, str]) -> None:
+        self._instances = instances
+
+    async def get(self, resource: Resource, key: Key) -> Any:
+        return {"metadata": {"name": key.name}, "spec": {"providerID": f"aws:///{ZONE}/{self._instances[key.name]}"}}
+
+
+async def test_a_second_instance_of_a_machine_and_a_worker_without_its_secret_are_found(
+    sky: _Sky, stage: Stage
+) -> None:
+    act = _aws_act()
+    _network(sky)
+    act.followed = [(MACHINE, Key("default", "w"))]
+    client = _Machines({"w": _instance(sky, "w")})
+    serving: Any = SimpleNamespace(session=SimpleNamespace(client=client))
+    with pytest.raises(checks.NotSo, match="the worker has no more than instance"):
+        await machine_steps.worker_deleted(stage, act, serving)
+    second = _instance(sky, "w")
+    with pytest.raises(checks.NotSo, match=f"instances run: .*{second}"):
+        await machine_steps.behind_the_balancer(stage, act, serving)
 
 
 @pytest.mark.parametrize("kinds", [("AWSCluster",), ("IBMPowerVSCluster", "AWSCluster"), ()])

@@ -75,6 +75,14 @@ def test_a_second_internet_gateway_is_found() -> None:
         checks.created_once(checks.AWS, [GATEWAY], made)
 
 
+def test_an_instance_that_was_asked_for_again_with_its_token_is_one_and_a_second_one_is_found() -> None:
+    one = replace(GATEWAY, kind="instance", id="i-1")
+    again = _calls("ec2.RunInstances", status=0) + _calls("ec2.RunInstances", status=200)
+    assert checks.created_once(checks.AWS, [one], again) == "2 creates for 1 resources, none twice"
+    with pytest.raises(checks.NotSo, match="1 creates of kind instance were effective, 2 are there"):
+        checks.created_once(checks.AWS, [one, replace(one, id="i-2")], again[:1])
+
+
 @pytest.mark.parametrize("tag", sorted(AWS_MARKS))
 def test_each_mark_on_aws_is_asked_for(tag: str) -> None:
     with pytest.raises(checks.NotSo, match="internet-gateway a-igw lacks the tag"):
@@ -87,6 +95,11 @@ def test_every_change_of_a_strangers_resource_is_found() -> None:
         checks.check_untouched([THEIRS], [])
     with pytest.raises(checks.NotSo, match="was changed"):
         checks.check_untouched([THEIRS], [replace(THEIRS, tags=frozenset({OWNER}))])
+    role = replace(THEIRS, kind="role", id="nodes")
+    profile = replace(role, kind="instance-profile")
+    assert checks.check_untouched([role, profile], [role, profile]).startswith("2 resources"), "one name, two resources"
+    with pytest.raises(checks.NotSo, match="role theirs of a stranger is gone"):
+        checks.check_untouched([role, profile], [profile])
     with pytest.raises(checks.NotSo, match="was changed"):
         checks.check_untouched([replace(THEIRS, digest="1")], [replace(THEIRS, digest="2")])
 
@@ -122,11 +135,12 @@ def test_a_wrong_order_of_deletes_is_found() -> None:
 
 def test_a_wrong_order_of_deletes_on_aws_is_found() -> None:
     right = [
-        "ec2.DeleteRouteTable", "elb.DeleteLoadBalancer", "ec2.DeleteNatGateway", "ec2.DeleteSecurityGroup",
-        "ec2.ReleaseAddress", "ec2.DetachInternetGateway", "ec2.DeleteSubnet", "ec2.DeleteInternetGateway",
+        "elbv2.DeregisterTargets", "ec2.TerminateInstances", "ec2.DeleteRouteTable", "elbv2.DeleteLoadBalancer",
+        "ec2.DeleteNatGateway", "ec2.DeleteSecurityGroup", "ec2.ReleaseAddress", "elbv2.DeleteTargetGroup",
+        "ec2.DetachInternetGateway", "ec2.DeleteSubnet", "ec2.DeleteInternetGateway",
         "ec2.DeleteVpc",
     ]  # fmt: skip
-    assert checks.in_order(checks.AWS, _calls(*right, status=200)) == "8 deletes, in dependency order"
+    assert checks.in_order(checks.AWS, _calls(*right, status=200)) == "10 deletes, in dependency order"
     for first, then in checks.AWS.delete_order:
         a, b = right.index(first), right.index(then)
         wrong = [*right]
