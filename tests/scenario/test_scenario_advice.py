@@ -99,6 +99,10 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     Reason.FAILED: (
         "scenario/test_scenario_healing.py::test_a_failed_load_balancer_that_a_person_deletes_is_created_again",
     ),
+    Reason.NO_CAPACITY: (
+        "unit/aws/test_aws_machine_passes.py::"
+        "test_a_place_without_capacity_is_asked_again_slowly_and_taken_when_it_has_some",
+    ),
     Reason.QUOTA: ("scenario/test_scenario_refused.py::test_a_refused_create_is_reported_and_retried_slowly",),
     Reason.DENIED: ("scenario/test_scenario_refused.py::test_a_refused_create_is_reported_and_retried_slowly",),
     Reason.INVALID: ("scenario/test_scenario_refused.py::test_a_refused_create_is_reported_and_retried_slowly",),
@@ -149,7 +153,8 @@ NOT_FOLLOWED = frozenset({
 WAITS = frozenset({
     Reason.REQUIREMENT, Reason.PROVISIONING, Reason.CREATING, Reason.SETTLING, Reason.MARKING, Reason.UPDATING,
     Reason.DELETING, Reason.DEPENDENTS, Reason.RETRYING, Reason.THROTTLED, Reason.GIVEN, Reason.REUSED_BY_NAME,
-    Reason.GIVEN_UP, Reason.COLLECTING, names.REASON_COLLECTED,
+    Reason.GIVEN_UP, Reason.COLLECTING, names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE,
+    names.REASON_WAITING_FOR_BOOTSTRAP_DATA, names.REASON_COLLECTED,
     names.REASON_READY, names.REASON_NOT_READY, names.REASON_READY_UNKNOWN, names.REASON_PAUSED,
     names.REASON_NOT_PAUSED, names.REASON_NOT_DELETING, names.REASON_VALID_SPEC, names.REASON_FIELDS_IGNORED,
     names.REASON_ALL_FIELDS_SERVED,

@@ -1,9 +1,8 @@
-"""What a consumer has had: a resource that others need only to begin (:attr:`kinds.CreateRules.consumer`).
+"""A resource that another one, its consumer, needs only to begin, as a machine its bootstrap secret.
 
-While a consumer is on record, or has gone and is not made again by itself, such a resource of the same object is done
-where it is not there: it is not lost, not made again, and nothing waits for it. An open create of the consumer counts,
-because the machine may run already. If that create came to nothing, the resource is wanted again, before the consumer
-is made.
+The kind says which (:attr:`kinds.CreateRules.consumer`). Such a resource may be gone once its consumer is on record: it
+is not lost, not made again, and nothing waits for it. An open create of the consumer counts, because the machine may
+run already. If that create came to nothing, the resource is wanted again, before the consumer is made.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from freehold.engine.resources import NodeKey
 
 
 def is_had(key: NodeKey, journal: Journal, registry: Registry) -> bool:
-    """Return whether a consumer of it is on record, so that it may be away."""
+    """Return whether a consumer of it is on record, so that it may be gone."""
     consumer = registry[key.kind].creation.consumer if key.kind in registry else ""
     return any(
         other.kind == consumer and (entry.state.ours or bool(entry.gone)) for other, entry in journal.entries.items()
@@ -23,6 +22,6 @@ def is_had(key: NodeKey, journal: Journal, registry: Registry) -> bool:
 
 
 def leave_out(graph: Graph, journal: Journal, registry: Registry) -> Graph:
-    """Return the graph without what is done and not there."""
+    """Return the graph without what may be gone and is not on record."""
     away = {key for key in graph.nodes if key not in journal.ours and is_had(key, journal, registry)}
     return graph.leave_out(away) if away else graph

@@ -30,11 +30,11 @@ phase calls the cloud). Phases are files of :mod:`phases`; its docstring says wh
 
     learn     intents*, human_decisions*, detach*   as above
               lost_marks*          read what a person has given up
-    delete    a round; steps in brackets are left out if nothing that may leave is present:
+    delete    a round; steps in brackets are left out if nothing that may leave is present and the tag index was read:
               observe*             read what may leave now; what is gone leaves the journal, and what that frees is read
               [child_owners*       wait for what a machine of this cluster, for example, still has: ends the stage]
-              [read_marks*,        in the first round after the process began the delete, always: read the tag index
-               recovery*           and record what its marks prove to be ours and no record holds]
+              [read_marks*,        once after the process began the delete: read the tag index, and record what its
+               recovery*           marks prove to be ours and no record holds]
               [read_marks*         read the marks of what may leave; what had its marks and has lost one is kept, with
                                    what it needs]
               [mark*               attach the marks of records whose marks were never read back]
@@ -353,7 +353,7 @@ async def release(
     in_use = await _delete_waves(ctx)
     if in_use:
         await final_check.record_by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
-    delete.select_wave(ctx)
+    delete.select_wave(ctx)  # for the report: it says what each of the rest waits for
     done = await delete.is_finished(ctx)
     await ctx.save()
     polling.plan_again(ctx)

@@ -31,8 +31,8 @@ class RecordState(Enum):
     """
 
     INTENDED = "i"  # a create may have been sent; no id known
-    RECORDED = "r"  # id known; the mark has not been read back
-    OWNED = "o"  # the mark was read back: the intent is closed
+    RECORDED = "r"  # id known; its marks have not been read back
+    OWNED = "o"  # a read proved it and showed every tag that we want; the request is kept no longer
     GIVEN = "g"  # named by id in the spec
     VACANT = "v"  # attempts so far came to nothing; the next one has its number here
     REUSED = "u"  # found by the name that the spec gives explicitly
@@ -150,7 +150,8 @@ class Journal:
     ``attached`` are the tags that we put on resources that are not ours, by target. ``collects``: it was minted with
     garbage collection on, so that an absent annotation opts in (ADR 18). ``place``: for an object whose account is that
     of the object which it is part of, the fields of that one's spec that say so (ADR 25). ``defaults``: the generation
-    of the defaults that it was minted with, which stay its own when a later version has others (ADR 17).
+    of the defaults that it was minted with, which stay its own when a later version has others (ADR 17). ``untouched``:
+    our signature that no pass has begun for this UID; the first one empties it.
     """
 
     owner: Owner

@@ -200,7 +200,8 @@ class ObjectState:
     identity_is_new: bool = False
     """This process wrote the identity, so nothing of an earlier process can be in flight."""
     planning: bool = False
-    """For a plan that is only assumed, and what an earlier process made is looked for."""
+    """This is the state of a plan. ``identity_is_new`` only spares it the settle times: it looks for what an earlier
+    process made all the same."""
     releasing: bool = False
     nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
 
