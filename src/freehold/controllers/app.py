@@ -54,7 +54,7 @@ from freehold.providers.base import CloudAccess, ConnectionContext, ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES
+from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
 from freehold.tags import ledger_store
 from freehold.tags.controller import OperatorScope, metadata_controllers
 from freehold.tags.key_needs import tag_needs
@@ -338,7 +338,7 @@ def merge_health(healths: Sequence[Health]) -> Health:
 
 async def refuse_peers(client: ObjectReader) -> None:
     """Refuse to start beside another provider of the same kinds, or where RBAC hides whether there is one."""
-    for served in (*SERVED, *REFERRED_TO, *METADATA):
+    for served in (*SERVED, *TEMPLATES, *REFERRED_TO, *METADATA):
         await _refuse_peer_of(client, served.crd)
 
 
