@@ -109,7 +109,7 @@ class Cluster:
     @property
     def kinds(self) -> frozenset[str]:
         """Of what it owns."""
-        return frozenset(key.kind for key in self.journal.ours)
+        return frozenset(key.kind for key in self.journal.claimed)
 
     def reconcile(self, *, deleting: bool = False) -> PassResult:
         """One pass, as the operator's reconciler makes it."""

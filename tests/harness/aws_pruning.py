@@ -35,7 +35,9 @@ def approve(cluster: AwsHarness, *kinds: str) -> None:
     record = journal.loads(cluster.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     ring, at = cluster.rings.ring.derive_keys(record.owner), cluster.clock.now()
     left = {row.get("id") for row in cluster.status()["resources"] if row["state"] == "Surplus"}
-    chosen = [(key, each) for key, each in record.ours.items() if each.id in left and (not kinds or key.kind in kinds)]
+    chosen = [
+        (key, each) for key, each in record.claimed.items() if each.id in left and (not kinds or key.kind in kinds)
+    ]
     made = [Decision(Verdict.PRUNE, str(key), each.id, each.attempt, "ada", at) for key, each in chosen]
     text = decisions.dumps(decisions.sign_decision(each, ring) for each in made)
     cluster.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})

@@ -212,7 +212,7 @@ def test_a_young_instance_whose_record_was_lost_with_its_operator_is_still_ours(
         one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
     one.start_process()
     one.settle(4)
-    assert journals.loads(_journal(one)).ours[INSTANCE].id == ident
+    assert journals.loads(_journal(one)).claimed[INSTANCE].id == ident
     assert "never terminated" not in one.condition("FieldsServed").get("message", "")
     one.down()
     assert instances(settled) == {}

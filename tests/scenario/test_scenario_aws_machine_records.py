@@ -89,6 +89,6 @@ def test_an_instance_with_our_seal_is_ours_although_no_record_and_no_index_shows
     one.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(empty)}}})
     one.start_process()
     one.settle()
-    assert record(one).entries[INSTANCE].state.ours and one.ready(), one.conditions()
+    assert record(one).entries[INSTANCE].state.is_claimed and one.ready(), one.conditions()
     one.down()
     assert state(settled, ours) == "terminated"

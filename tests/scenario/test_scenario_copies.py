@@ -69,7 +69,7 @@ def _annotate(harness: Any_, message: str) -> None:
 def _owned(harness: Any_) -> set[str]:
     """The ids on record as ours."""
     found = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    return {entry.id for entry in found.ours.values()}
+    return {entry.id for entry in found.claimed.values()}
 
 
 def _writes(harness: Any_) -> int:

@@ -85,7 +85,7 @@ def find_left_behind(last: Mapping[str, Any], record: str) -> tuple[str, ...]:
     except CorruptJournal:
         return ()
     open_ = (f"{key} (a create under way)" for key in journal.open)
-    owned = (f"{key} {entry.id}" for key, entry in journal.entries.items() if entry.state.ours and entry.id)
+    owned = (f"{key} {entry.id}" for key, entry in journal.entries.items() if entry.state.is_claimed and entry.id)
     return (*owned, *open_)
 
 

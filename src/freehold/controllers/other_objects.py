@@ -71,7 +71,7 @@ def find_claimed_tags(
         row = journal.attached.get(target, AttachedTags())
         if ring is None or _is_proven(raw, journal, target, row, ring):
             found |= frozenset(row.tags)
-        for entry in journal.ours.values():
+        for entry in journal.claimed.values():
             if ring is None and entry.target == target and not entry.carried:
                 found |= journal.tags | set(entry.node_tags)
     return found
@@ -93,7 +93,7 @@ def find_owning_objects(
         journal = _read_journal(raw)
         if journal is None or journal.owner.uuid == owner.uuid:
             continue
-        for key, entry in journal.ours.items():
+        for key, entry in journal.claimed.items():
             if key.kind == kind and entry.id in idents and (ring is None or _is_signed(raw, journal, key, entry, ring)):
                 found.setdefault(entry.id, set()).add(str(key_of(raw)))
     return {ident: tuple(sorted(names)) for ident, names in found.items()}

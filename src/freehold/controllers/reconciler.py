@@ -321,7 +321,7 @@ class Reconciler:
             self._claims is None
             or not isinstance(plan, WantedGraph)
             or plan.known_before
-            or journal.ours
+            or journal.claimed
             or plan.holds_name
         ):
             return plan

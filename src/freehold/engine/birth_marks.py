@@ -87,7 +87,7 @@ def without_resource(ctx: PassContext, key: NodeKey, vacant: Entry) -> Entry:
     entry = ctx.journal.entries[key]
     if ctx.kind(key).creation.never_recreate and entry.state is not RecordState.REUSED and not entry.deleting:
         vacant = replace(vacant, gone=entry.id)
-    forged = entry.state.ours and not ctx.is_signed(key) and ctx.kind(key).dedupe is Dedupe.NONCE
+    forged = entry.state.is_claimed and not ctx.is_signed(key) and ctx.kind(key).dedupe is Dedupe.NONCE
     return replace(vacant, attempt=entry.attempt) if forged else vacant
 
 
@@ -152,7 +152,7 @@ def possible_nonces(ctx: PassContext, key: NodeKey, observed: Observed) -> froze
     if kind.dedupe is Dedupe.NONCE:
         words |= {word for text in observed.nonce_fields for word in text.casefold().replace("_", "-").split("-")}
     if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
-        words |= {mark.seal for mark in ctx.deps.codec.read(observed.tags).nodes if _is_of(ctx, mark.key, key)}
+        words |= {mark.word for mark in ctx.deps.codec.read(observed.tags).nodes if _is_of(ctx, mark.key, key)}
     return frozenset(words)
 
 

@@ -13,15 +13,16 @@ from freehold.engine.kinds import Registry
 from freehold.engine.resources import NodeKey
 
 
-def is_had(key: NodeKey, journal: Journal, registry: Registry) -> bool:
+def may_be_gone(key: NodeKey, journal: Journal, registry: Registry) -> bool:
     """Return whether a consumer of it is on record, so that it may be gone."""
     consumer = registry[key.kind].creation.consumer if key.kind in registry else ""
     return any(
-        other.kind == consumer and (entry.state.ours or bool(entry.gone)) for other, entry in journal.entries.items()
+        other.kind == consumer and (entry.state.is_claimed or bool(entry.gone))
+        for other, entry in journal.entries.items()
     )
 
 
-def leave_out(graph: Graph, journal: Journal, registry: Registry) -> Graph:
+def leave_out_gone(graph: Graph, journal: Journal, registry: Registry) -> Graph:
     """Return the graph without what may be gone and is not on record."""
-    away = {key for key in graph.nodes if key not in journal.ours and is_had(key, journal, registry)}
+    away = {key for key in graph.nodes if key not in journal.claimed and may_be_gone(key, journal, registry)}
     return graph.leave_out(away) if away else graph

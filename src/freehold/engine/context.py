@@ -52,7 +52,7 @@ class PassContext:
     decided: list[Conclusion] = field(default_factory=list)
     approved: dict[NodeKey, Decision] = field(default_factory=dict)
     """Surplus that a person wants to be deleted now."""
-    collected: bool = False
+    network_is_free: bool = False
     """What others made in the network was collected in this pass, or nothing is."""
     collection: Collected = NOTHING_COLLECTED
     """What the collection says, if it was asked."""
@@ -62,7 +62,7 @@ class PassContext:
     def __post_init__(self) -> None:
         self.saved = self.journal
         self.keys: ObjectKeys = self.deps.ring.derive_keys(self.owner)
-        self.collected = self.deps.collection is None
+        self.network_is_free = self.deps.collection is None
 
     @property
     def owner(self) -> Owner:
@@ -148,7 +148,7 @@ class PassContext:
     def signing_key(self, key: NodeKey) -> str:
         """Return the digest of the key that this entry's seal and signature are made with, or will be."""
         entry = self.journal.get(key)
-        named = entry.key if entry and entry.state.ours else self.keys.writing
+        named = entry.key if entry and entry.state.is_claimed else self.keys.writing
         return named if named in self.keys.readable else self.keys.writing
 
     def sign(self, key: NodeKey, ident: str, incarnation: str = "") -> str:
@@ -158,7 +158,7 @@ class PassContext:
     def is_signed(self, key: NodeKey) -> bool:
         """Return whether the operator itself recorded this id as ours; else only marks can prove it."""
         entry = self.journal.get(key)
-        if entry is None or not entry.state.ours:
+        if entry is None or not entry.state.is_claimed:
             return False
         return self.keys.vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation)
 
@@ -219,7 +219,7 @@ class PassContext:
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
-        if entry is None or not entry.state.ours:
+        if entry is None or not entry.state.is_claimed:
             return Category.UNMANAGED
         shared = self.graph.nodes[key].shared if key in self.graph.nodes else entry.shared
         return Category.SHARED if shared else Category.MANAGED

@@ -29,7 +29,7 @@ def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = (
     What is ``as_wanted``, inside too, depends on nothing but what today's spec connects it with. Where none are on
     record none are added, so that an upgrade writes nothing to objects at rest.
     """
-    known = {key: entry for key, entry in journal.ours.items() if entry.requires is not None and key in graph.nodes}
+    known = {key: entry for key, entry in journal.claimed.items() if entry.requires is not None and key in graph.nodes}
     base = {key: replace(entry, requires=()) if key in as_wanted else entry for key, entry in known.items()}
     added = {key: with_edges(entry, graph.nodes[key]) for key, entry in base.items()}
     return replace(journal, entries={**journal.entries, **added})

@@ -110,12 +110,12 @@ async def ensure(
     Raises StaleObject when the object changed underneath, and CloudError when the journal cannot be saved or
     the shared index cannot be read: the next pass starts from what is on record.
     """
-    wanted = consumed.leave_out(graph, journal, deps.registry)
+    wanted = consumed.leave_out_gone(graph, journal, deps.registry)
     ctx = PassContext(deps, wanted, journal, store, state, user_tags, decisions=decisions)
     if not _journal_is_readable(ctx) or await _is_at_rest(ctx):
         return ctx.result()
     marked = await _learn(ctx)
-    ctx.graph = consumed.leave_out(graph, ctx.journal, deps.registry)
+    ctx.graph = consumed.leave_out_gone(graph, ctx.journal, deps.registry)
     if _may_be_wanted_by_another_name(ctx, journal):
         await ctx.save()
         return ctx.result()
@@ -150,7 +150,7 @@ async def _learn(ctx: PassContext) -> TagsByTarget:
     await intents.resolve_open(ctx)
     await human_decisions.apply_decisions(ctx)
     await detach.detach_retired(ctx)
-    marked = await read_marks.verify_marks(ctx, list(ctx.journal.ours))
+    marked = await read_marks.verify_marks(ctx, list(ctx.journal.claimed))
     if _must_read_marks_first(ctx):
         marked = await read_marks.read_index(ctx)
     await recovery.record_marked(ctx, marked)
@@ -178,7 +178,7 @@ async def _keep(ctx: PassContext, marked: TagsByTarget) -> None:
     mark.hold_unmarked(ctx, list(ctx.graph.nodes))
     await drift.apply_spec(ctx)
     given_requirements.report_unreadable(ctx)
-    await mark.attach_marks(ctx, list(ctx.journal.ours))
+    await mark.attach_marks(ctx, list(ctx.journal.claimed))
     await detach.detach_dropped(ctx)
     await given_tags.apply_spec(ctx, marked)
     mark.hold_unmarked(ctx, list(ctx.graph.nodes))
@@ -203,7 +203,7 @@ def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
 
     A create now could make a second one of what the spec means.
     """
-    return any(key not in before.entries and key not in ctx.graph.nodes for key in ctx.journal.ours)
+    return any(key not in before.entries and key not in ctx.graph.nodes for key in ctx.journal.claimed)
 
 
 def _plan_deep_look(ctx: PassContext, how: str) -> None:
@@ -374,10 +374,10 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
                 await recovery.record_marked(ctx, marked)
             state.index_read = True
             proven = await delete.prove_present(ctx, present, marked)
-            await mark.attach_marks(ctx, list(ctx.journal.ours))
+            await mark.attach_marks(ctx, list(ctx.journal.claimed))
             wave = delete.select_wave(ctx)  # the marks may have shown what must be deleted first
             in_use |= await delete.request_deletes(ctx, proven & wave)
             if delete.select_wave(ctx) - wave:
                 continue
-        if ctx.collected or not await collect.is_collected(ctx):
+        if ctx.network_is_free or not await collect.is_collected(ctx):
             return in_use

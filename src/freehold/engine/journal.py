@@ -40,14 +40,14 @@ class RecordState(Enum):
     GIVEN_UP = "a"  # was ours, until a person gave it up: its marks are off, and it is not taken back
 
     @property
-    def ours(self) -> bool:
+    def is_claimed(self) -> bool:
         """On record as ours, or being created. That says nothing about proof: anybody may edit an annotation."""
         return self in (RecordState.INTENDED, RecordState.RECORDED, RecordState.OWNED)
 
     @property
     def counts(self) -> bool:
         """The object uses something, or is about to: ours, or somebody else's that it was given."""
-        return self.ours or self in (RecordState.GIVEN, RecordState.REUSED)
+        return self.is_claimed or self in (RecordState.GIVEN, RecordState.REUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,9 @@ class Journal:
         return {k: e for k, e in self.entries.items() if e.state is RecordState.INTENDED}
 
     @property
-    def ours(self) -> dict[NodeKey, Entry]:
-        """What is on record as ours (:attr:`RecordState.ours`)."""
-        return {k: e for k, e in self.entries.items() if e.state.ours}
+    def claimed(self) -> dict[NodeKey, Entry]:
+        """What is on record as ours (:attr:`RecordState.is_claimed`)."""
+        return {k: e for k, e in self.entries.items() if e.state.is_claimed}
 
     @property
     def begun(self) -> bool:
@@ -214,7 +214,7 @@ def let_go(entry: Entry) -> Entry:
 
     Its own tags stay on record: they have the name by which others know the object, and what has it in the cloud.
     """
-    attempt = entry.attempt + 1 if entry.state.ours else max(entry.attempt, 1)
+    attempt = entry.attempt + 1 if entry.state.is_claimed else max(entry.attempt, 1)
     carrier = entry.target if entry.carried or entry.earlier else ""  # more of ours may be in it
     vacant = Entry(RecordState.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
     return replace(vacant, node_tags=entry.node_tags)

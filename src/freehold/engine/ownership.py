@@ -42,7 +42,7 @@ class NodeMark:
     """A decoded mark: which logical resource of its owner this is."""
 
     key: NodeKey
-    seal: str
+    word: str
 
 
 @dataclass(frozen=True)

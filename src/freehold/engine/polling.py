@@ -127,7 +127,7 @@ def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
 def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
     """Return all that is to be created, or deleted, of this object."""
     verb = _verb(ctx)
-    keys = ctx.journal.ours if ctx.state.releasing else ctx.graph.nodes
+    keys = ctx.journal.claimed if ctx.state.releasing else ctx.graph.nodes
     return {key: _task(ctx, key, verb) for key in keys if key.kind in ctx.deps.registry}
 
 
@@ -154,7 +154,7 @@ def _measure_time_at_look(ctx: PassContext, key: NodeKey) -> float:
 def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
     """Return what can only be created when this is there, or only deleted when this is gone."""
     if ctx.state.releasing:
-        return deletion_order.requirements(key, ctx.journal.ours, ctx.journal.entries, ctx.deps.registry) - {key}
+        return deletion_order.requirements(key, ctx.journal.claimed, ctx.journal.entries, ctx.deps.registry) - {key}
     return {other for other, node in ctx.graph.nodes.items() if key in node.requires}
 
 

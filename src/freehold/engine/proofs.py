@@ -127,7 +127,7 @@ def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Return whether its key is lost for ever, a person accepted this very record, and it agrees with the marks."""
     entry = ctx.journal.get(key)
-    if entry is None or entry.id != observed.id or not entry.state.ours:
+    if entry is None or entry.id != observed.id or not entry.state.is_claimed:
         return False
     record = fingerprint(ctx.owner, str(key), entry.id, entry.incarnation)
     if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, record):

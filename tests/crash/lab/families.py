@@ -210,7 +210,7 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
             return
         held = [o for o in done.outcomes.values() if isinstance(o, Waiting | Blocked) and o.reason in HELD_UP]
         said = " ".join(o.message for o in held)
-        ours = {life.journal.entries[key].id.rpartition("/")[2] for key in life.journal.ours}
+        ours = {life.journal.entries[key].id.rpartition("/")[2] for key in life.journal.claimed}
         named = [t for t in life.world.living() if _is_named(t, said) and t.id.rpartition("/")[2] not in ours]
         if not named:
             return

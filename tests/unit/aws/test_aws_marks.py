@@ -44,7 +44,7 @@ def test_what_is_written_is_legal_and_can_be_read(
     )
     read = CODEC.read(written)
     assert (read.owners, read.uuids) == (CODEC.read(CODEC.owner(owner)).owners, {owner.uuid})
-    assert {node.seal for node in read.nodes} == {seal, nonce}
+    assert {node.word for node in read.nodes} == {seal, nonce}
     assert {CODEC.label(node.key) for node in read.nodes} == {CODEC.label(key)}, "cut or not, it names this node"
 
 
@@ -91,7 +91,7 @@ def test_whatever_others_write_can_be_read(foreign: dict[str, str]) -> None:
     tags = texts(foreign)
     assert tag_map(tags) == foreign
     assert CODEC.read(tags).uuids == frozenset()
-    assert all(" " not in mark.seal for mark in CODEC.read(tags).nodes)
+    assert all(" " not in mark.word for mark in CODEC.read(tags).nodes)
 
 
 def test_the_spelling_for_ever() -> None:

@@ -84,7 +84,7 @@ def test_nothing_of_the_network_goes_before_the_collection_is_done() -> None:
     assert kinds_left(life) == set(OF_THE_NETWORK)
     assert life.last is not None
     waiting = {key: outcome for key, outcome in life.last.outcomes.items() if key.kind in OF_THE_NETWORK}
-    assert waiting.keys() == {key for key in life.journal.ours if key.kind != "role"}
+    assert waiting.keys() == {key for key in life.journal.claimed if key.kind != "role"}
     assert {getattr(outcome, "reason", None) for outcome in waiting.values()} == {Reason.DEPENDENTS}
     assert life.last.collection == LOOKING
     collector.answer = Collected(done=True)

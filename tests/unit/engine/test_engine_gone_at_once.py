@@ -131,7 +131,7 @@ def test_what_lost_its_tags_without_our_delete_is_asked_for_itself() -> None:
     world = AtOnceNetwork(nodes=[node("gate/door")])
     world.cloud.read_lags = ReadLags(tag_lag=SETTLE - 10.0)
     life = Life(world)
-    while not any(entry.state is RecordState.OWNED for entry in life.journal.ours.values()):
+    while not any(entry.state is RecordState.OWNED for entry in life.journal.claimed.values()):
         life.once()
         world.clock.advance(1.0)
     life.roll_back(100)
@@ -208,7 +208,7 @@ def test_a_wave_is_read_back_in_one_call_and_no_index_is_asked() -> None:
     asked = _operations(life)
     assert asked["search"] == 0
     assert 1 <= asked["tags_of_each"] <= 4
-    assert all(entry.state is RecordState.OWNED for entry in life.journal.ours.values())
+    assert all(entry.state is RecordState.OWNED for entry in life.journal.claimed.values())
 
 
 def test_a_mark_that_the_resource_does_not_show_yet_is_asked_for_again() -> None:

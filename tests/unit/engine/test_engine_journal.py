@@ -164,7 +164,7 @@ def test_a_journal_that_we_never_write_is_refused(row: str) -> None:
 def test_what_the_phases_say_of_an_object(phase: RecordState, ours: bool, counts: bool) -> None:
     """What is ours is deleted with the object; what counts keeps the cluster's name for it."""
     journal = Journal(OWNER).put(KEY, Entry(phase, "id-1"))
-    assert (KEY in journal.ours, journal.begun, journal.is_empty) == (ours, counts, False)
+    assert (KEY in journal.claimed, journal.begun, journal.is_empty) == (ours, counts, False)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_one_value_holds_the_seals_of_a_wave_and_each_is_found_in_it() -> None:
     assert len(key_and_value(value)[1]) <= LONGEST_VALUE
     assert all(CODEC.fold([CODEC.node(SUBNET, seal)]) <= CODEC.fold([value]) for seal in seals)
     assert CODEC.fold([CODEC.node(SUBNET, "seal")]).isdisjoint(CODEC.fold([value])), "part of a seal is none"
-    assert {mark.seal for mark in CODEC.read(CODEC.label(SUBNET) | {value}).nodes} == set(seals)
+    assert {mark.word for mark in CODEC.read(CODEC.label(SUBNET) | {value}).nodes} == set(seals)
 
 
 def test_a_carriers_mark_may_have_the_seals_of_two_keys() -> None:

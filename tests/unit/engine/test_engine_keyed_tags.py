@@ -209,7 +209,7 @@ def test_a_seal_of_an_older_key_is_renewed_in_one_value() -> None:
     for _ in range(6):
         assert all(isinstance(outcome, Ready) for outcome in _settled(life).values())
         life.world.clock.advance(700.0)
-    assert {entry.key for entry in life.journal.ours.values()} == {life.world.ring.writing}
+    assert {entry.key for entry in life.journal.claimed.values()} == {life.world.ring.writing}
     after = {tag for kind in ("net", "disk", "hub") for tag in _tags(life, kind) if tag.startswith(SEAL)}
     assert len(after) == 3 and before.isdisjoint(after) and all(" " not in tag for tag in after)
     life.delete()

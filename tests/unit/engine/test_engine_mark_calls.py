@@ -320,7 +320,7 @@ def test_a_mark_that_was_taken_off_before_the_delete_is_seen_without_the_index()
     world.steal("nat")
     nat = next(r for r in world.cloud.living() if r.kind == "nat")
     life.delete()
-    assert nat.delete_at is None and NAT not in life.journal.ours
+    assert nat.delete_at is None and NAT not in life.journal.claimed
 
 
 def _forged(world: NetworkWorld, life: Life, ident: str) -> None:

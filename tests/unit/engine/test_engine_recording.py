@@ -106,7 +106,7 @@ def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: RecordStat
     assert life.last is not None
     assert [thing.role for thing in world.living()] == []
     assert life.last.released is (phase is RecordState.GIVEN)
-    if phase.ours:
+    if phase.is_claimed:
         outcome = life.last.outcomes[ufo]
         assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNKNOWN_KIND
 

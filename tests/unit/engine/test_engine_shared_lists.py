@@ -265,7 +265,7 @@ def test_a_pass_that_proves_something_asks_no_shared_list() -> None:
 
 
 def _ours(life: Life) -> Sequence[Entry]:
-    return list(life.journal.ours.values())
+    return list(life.journal.claimed.values())
 
 
 # --- what a look by lists must not confirm ---------------------------------------------------------

@@ -98,7 +98,7 @@ async def take_over(client: KubeClient, ring: KeyRing, found: Copy, *, yes: bool
         raise CliError(
             f"its records name key {', '.join(missing)}, which the key ring lacks: {hint('keys add', 'FILE')}"
         )
-    count = len(found.journal.ours)
+    count = len(found.journal.claimed)
     tell(f"{kind} {original} would be made again from {found.key}, with {count} resources on record; the copy goes")
     tell("Another management cluster or laptop may still serve it: be sure that it is gone there.")
     if not yes:

@@ -160,4 +160,4 @@ def _spec_of_user(raw: Json) -> Json:
 
 def _grounds(entry: Entry | None) -> tuple[str, int, bool]:
     """Return what a decision names and supposes. Whether a mark was read back is no news of it."""
-    return (entry.id, entry.attempt, entry.state.ours) if entry else ("", 0, False)
+    return (entry.id, entry.attempt, entry.state.is_claimed) if entry else ("", 0, False)

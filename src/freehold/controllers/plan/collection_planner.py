@@ -129,7 +129,7 @@ async def _judge_leftovers(
 
 
 def _explain_no_network(ctx: PassContext) -> str:
-    for key, entry in ctx.journal.ours.items():
+    for key, entry in ctx.journal.claimed.items():
         kind = ctx.deps.registry.get(key.kind)
         if kind is not None and kind.deletion.holds_external and entry.id:
             lost = "does not have the marks of this object, or is gone"

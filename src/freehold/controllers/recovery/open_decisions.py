@@ -71,7 +71,7 @@ async def find_open_decisions(
         given_up = kind is not None and entry.state is RecordState.VACANT and (gone or entry.fails >= MOST_VANISHED)
         if kind is not None and (entry.state is RecordState.INTENDED or given_up):
             found.append(await _ask_about_create(ctx, key, entry))
-        elif kind is not None and entry.state.ours and not ctx.is_believed(key):
+        elif kind is not None and entry.state.is_claimed and not ctx.is_believed(key):
             found += await _ask_about_record(ctx, key, entry)
         elif kind is not None and deleting and entry.had_marks:
             found += [each for each in await _ask_about_owned(ctx, key, entry) if each.lost or each.unread]
@@ -82,7 +82,7 @@ async def find_owned(journal: Journal, deps: EngineDeps, text: str, ident: str =
     """Find resources on this object's signed record by node or id, which a person can give up."""
     ctx = build_read_only_context(journal, deps)
     found: list[OpenDecision] = []
-    for key, entry in sorted(journal.ours.items()):
+    for key, entry in sorted(journal.claimed.items()):
         meant = text in {str(key), key.logical, entry.id, entry.id.rpartition("/")[2]}
         if meant and entry.id and key.kind in deps.registry and ctx.is_believed(key):
             found += await _ask_about_owned(ctx, key, entry)

@@ -73,8 +73,8 @@ def _find_sealed(
     marks = ctx.deps.codec.read(tags)
     for owner in _list_named(ctx, inner, tags):
         keys = ctx.deps.ring.derive_keys(owner)
-        for mark in sorted(marks.nodes, key=lambda mark: (mark.key, mark.seal)):
-            if mark.seal in {keys.seal(digest, mark.key, target) for digest in keys.readable}:
+        for mark in sorted(marks.nodes, key=lambda mark: (mark.key, mark.word)):
+            if mark.word in {keys.seal(digest, mark.key, target) for digest in keys.readable}:
                 return owner, mark
     return None
 

@@ -19,14 +19,14 @@ from freehold.engine.resources import NodeKey, Observed, State
 
 async def is_collected(ctx: PassContext) -> bool:
     """Return whether the network may go; else the outcomes say what is left to be collected. Asked once a pass."""
-    if not ctx.collected and not any(key.kind == KIND for key in ctx.outcomes):
-        ctx.collected = await _is_swept(ctx)
-    if not ctx.collected:
+    if not ctx.network_is_free and not any(key.kind == KIND for key in ctx.outcomes):
+        ctx.network_is_free = await _is_swept(ctx)
+    if not ctx.network_is_free:
         why = "waits for what the cluster's own controllers have made, which is collected first"
         for key in _list_known(ctx):
             if ctx.kind(key).deletion.after_collection:
                 ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, why, ctx.node(key).last_seen)
-    return ctx.collected
+    return ctx.network_is_free
 
 
 async def _is_swept(ctx: PassContext) -> bool:
@@ -50,7 +50,7 @@ async def _is_swept(ctx: PassContext) -> bool:
 
 def _list_known(ctx: PassContext) -> list[NodeKey]:
     """Return what is ours of the kinds that this version knows."""
-    return sorted(key for key in ctx.journal.ours if key.kind in ctx.deps.registry)
+    return sorted(key for key in ctx.journal.claimed if key.kind in ctx.deps.registry)
 
 
 def _find_first_to_go(ctx: PassContext) -> NodeKey | None:
@@ -73,7 +73,7 @@ async def find_site(ctx: PassContext) -> Site | Waiting | Blocked:
             continue
         if entry.state is RecordState.GIVEN:
             return Site(ctx.owner, entry.id, given=True)
-        if not entry.state.ours:
+        if not entry.state.is_claimed:
             continue
         seen = (await observe.read_each(ctx, [key]))[key]
         if isinstance(seen, CloudError):

@@ -53,7 +53,7 @@ def drop_stale_refs(ctx: PassContext) -> None:
 
 def _release_record(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     """Forget what was given; keep what is ours on record under a name of its own, as surplus."""
-    if entry.state.ours:
+    if entry.state.is_claimed:
         ctx.record(recovery.free_key(ctx, key, entry.id), replace(entry, earlier=()))
     ctx.record(key, let_go(entry))
     ctx.state.forget(key)
@@ -63,7 +63,7 @@ def _release_record(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 def _find_released(ctx: PassContext, key: NodeKey) -> Observed | None:
     """Return our earlier resource for this node, which was replaced by a given one and is wanted again."""
-    for other, entry in ctx.journal.ours.items():
+    for other, entry in ctx.journal.claimed.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
         if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
             known = ctx.node(other)
@@ -86,7 +86,7 @@ async def select_wave(ctx: PassContext) -> list[Node]:
         elif node.given:
             await _use_given(ctx, node)
         elif returning := _find_released(ctx, node.key):
-            observe.record_owned(ctx, node.key, returning, entry)
+            observe.record_claim(ctx, node.key, returning, entry)
         else:
             todo.append(node)
     unknown = [node for node in todo if _may_exist(ctx, node)]
@@ -121,7 +121,7 @@ def _is_in_new_home(ctx: PassContext, node: Node) -> bool:
     """
     home = ctx.kind(node.key).parent_kind
     homes = [entry for key in node.requires if key.kind == home and (entry := ctx.journal.get(key))]
-    return bool(homes) and all(entry.state.ours for entry in homes) and ctx.journal.get(node.key) is None
+    return bool(homes) and all(entry.state.is_claimed for entry in homes) and ctx.journal.get(node.key) is None
 
 
 async def _use_given(ctx: PassContext, node: Node) -> None:
@@ -144,7 +144,7 @@ async def _use_given(ctx: PassContext, node: Node) -> None:
         return
     proven = proofs.evidence(ctx, node.key, observed, observed.tags or ()).strength is Strength.PROVEN
     if proven and not recovery.is_given_up(ctx, node.key.kind, id_):
-        observe.record_owned(ctx, node.key, observed, ctx.journal.get(node.key))  # its record was lost
+        observe.record_claim(ctx, node.key, observed, ctx.journal.get(node.key))  # its record was lost
         return
     entry = record_unmanaged(ctx.journal.get(node.key), RecordState.GIVEN, observed)
     ctx.record(node.key, entry)
@@ -161,7 +161,7 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
         ctx.block(key, outcome_of_error(error))
         return False
     if len(ours) == 1:
-        observe.record_owned(ctx, key, ours[0], ctx.journal.get(key))
+        observe.record_claim(ctx, key, ours[0], ctx.journal.get(key))
         return False
     if ours:
         ctx.block(key, intents.report_ambiguous(ctx, key, ours))
@@ -230,13 +230,13 @@ async def _decide_about_namesake(ctx: PassContext, node: Node, candidate: Observ
     strength = proofs.evidence(ctx, key, candidate, tags).strength
     marks = codec.read(tags)
     if strength is Strength.PROVEN:
-        observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
+        observe.record_claim(ctx, key, candidate, ctx.journal.get(key))
         return
-    if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
+    if own := next((k for k, e in ctx.journal.claimed.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
         # A carrier's mark names no node; that of one which was put on record beside another names ``own``.
         proven = candidate.carried or proofs.evidence(ctx, own, candidate, tags).strength is Strength.PROVEN
         if proven and own not in ctx.graph.nodes and ctx.is_signed(own):
-            observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
+            observe.record_claim(ctx, key, candidate, ctx.journal.get(key))
         else:
             ctx.block(key, _report_own_elsewhere(ctx, own, candidate))
         return
@@ -316,7 +316,7 @@ def _why_not_created(ctx: PassContext, node: Node) -> Waiting | Blocked | None:
         return Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect")
     if kind.carrier and kind.carrier_owned and kind.tagging is Tagging.NEVER:
         carriers = [k for k in node.requires if k.kind == kind.carrier]
-        if not any((e := ctx.journal.get(k)) and e.state.ours for k in carriers):
+        if not any((e := ctx.journal.get(k)) and e.state.is_claimed for k in carriers):
             message = f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark"
             return Blocked(Reason.UNMARKABLE, message)
     return None
@@ -394,7 +394,7 @@ def _record_result(ctx: PassContext, key: NodeKey, result: Observed | Exception)
     elif isinstance(result, Observed):
         ctx.state.create_replies[key, entry.attempt] = result
         polling.note_start(ctx, key, Verb.CREATE)
-        observe.record_owned(ctx, key, result, entry)
+        observe.record_claim(ctx, key, result, entry)
         ctx.node(key).look_at = max(ctx.node(key).look_at, ctx.now)
         if ctx.kind(key).parts.born_with:
             ctx.node(key).parts.checked = True

@@ -43,7 +43,7 @@ RECHECK = 300.0
 
 def select_wave(ctx: PassContext) -> frozenset[NodeKey]:
     """Return what nothing else of ours depends on; a kind this version does not know blocks and is named."""
-    ours = set(ctx.journal.ours)
+    ours = set(ctx.journal.claimed)
     unknown = {key for key in ours if key.kind not in ctx.deps.registry}
     for key in unknown:
         ctx.outcomes[key] = Blocked(
@@ -72,7 +72,7 @@ async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     observed: set[NodeKey] = set()
     present: frozenset[NodeKey] = frozenset()
     while now := {
-        key for key in select_wave(ctx) - observed if ctx.collected or not ctx.kind(key).deletion.after_collection
+        key for key in select_wave(ctx) - observed if ctx.network_is_free or not ctx.kind(key).deletion.after_collection
     }:
         observed |= now
         present |= await observe_present(ctx, now, referenced_parts.find_unseen(ctx, now))
@@ -122,7 +122,7 @@ async def _note_absent(ctx: PassContext, key: NodeKey) -> None:
     """
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
-    had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
+    had = consumed.may_be_gone(key, ctx.journal, ctx.deps.registry)
     if ctx.node(key).delete_sent is None and not ctx.is_settled(key, since) and not had:
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
@@ -152,7 +152,7 @@ async def _leave_record(ctx: PassContext, key: NodeKey) -> None:
 async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     """Detach its mark from a carrier that stays, then take it out of the journal."""
     entry = ctx.journal.entries[key]
-    carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
+    carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.claimed.items() if k != key)
     if entry.carried and not carrier_ours and proofs.is_carried_by(ctx, key, entry.id, entry.target):
         marks = proofs.carried_marks(ctx, key, entry.id, entry.target)
         failed = await keyed_tags.detach_exact(ctx, [TagChange(entry.target, marks)])
@@ -205,7 +205,7 @@ async def prove_present(ctx: PassContext, present: Collection[NodeKey], marked: 
             ctx.outcomes[key] = _report_disputed(ctx, key, observed, tags, evidence)
         elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
             # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
-            observe.record_owned(ctx, key, observed, entry)
+            observe.record_claim(ctx, key, observed, entry)
             _mark_again(ctx, key, observed)
         elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
             ctx.outcomes[key] = Blocked(
@@ -284,7 +284,9 @@ async def _find_foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | No
         message = f"a create that was cut off may still take effect in {entry.id}, which is deleted after that"
         return Waiting(Reason.SETTLING, left, message, ctx.node(key).last_seen)
     children = await kind.deletion.container.children(Ref(entry.id, entry.target))
-    own = (key for key in ctx.journal.ours if not (ctx.node(key).mark_memory.unproven or lost_marks.is_lost(ctx, key)))
+    own = (
+        key for key in ctx.journal.claimed if not (ctx.node(key).mark_memory.unproven or lost_marks.is_lost(ctx, key))
+    )
     ours = {ctx.journal.entries[key].id for key in own}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
     if foreign:
@@ -394,7 +396,7 @@ async def is_finished(ctx: PassContext) -> bool:
     """Return whether all is over: no open intent, settled, and native lists and index show nothing of ours."""
     _report_unmanaged(ctx)
     unclean = any(entry.earlier for entry in ctx.journal.entries.values())
-    if unclean or any(key not in ctx.outcomes for key in ctx.journal.ours) or _is_moving(ctx):
+    if unclean or any(key not in ctx.outcomes for key in ctx.journal.claimed) or _is_moving(ctx):
         return False
     left = ctx.seconds_until_settled()
     if left > 0:
@@ -413,7 +415,7 @@ async def is_finished(ctx: PassContext) -> bool:
     await final_check.record_by_nonce(ctx, marked)
     # What could not be read may still exist, so nothing is released without an answer.
     kept = {key for key, outcome in ctx.outcomes.items() if isinstance(outcome, Kept)}
-    if ctx.journal.ours.keys() - kept or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
+    if ctx.journal.claimed.keys() - kept or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
         return False
     return await given_tags.take_tags_back(ctx)
 
@@ -421,7 +423,9 @@ async def is_finished(ctx: PassContext) -> bool:
 def _is_moving(ctx: PassContext) -> bool:
     """Return whether something goes on by itself. What only a person can move does not keep us from looking on."""
     waits = [o for o in ctx.outcomes.values() if isinstance(o, Waiting) and o.reason is not Reason.DEPENDENTS]
-    return bool(waits) or not all(isinstance(ctx.outcomes[key], Blocked | Waiting | Kept) for key in ctx.journal.ours)
+    return bool(waits) or not all(
+        isinstance(ctx.outcomes[key], Blocked | Waiting | Kept) for key in ctx.journal.claimed
+    )
 
 
 def _report_unmanaged(ctx: PassContext) -> None:

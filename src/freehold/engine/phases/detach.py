@@ -20,7 +20,7 @@ async def detach_dropped(ctx: PassContext) -> None:
     """Take off what the spec asked for before and asks for no more, wherever we may have put it."""
     ours = {
         key: entry
-        for key, entry in ctx.journal.ours.items()
+        for key, entry in ctx.journal.claimed.items()
         if entry.target
         and not entry.carried
         and ctx.is_believed(key)
@@ -30,7 +30,7 @@ async def detach_dropped(ctx: PassContext) -> None:
     of_user = _find_unwanted(ctx, ctx.journal.tags, ctx.user_tags)
     replaced = keyed_tags.find_superseded(ctx.deps.codec, of_user, ctx.user_tags)
     kept = frozenset() if _shown_as_wanted(ctx) else replaced | _find_superseded_by_nodes(ctx, of_user)
-    if of_user and (ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours)):
+    if of_user and (ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.claimed)):
         kept = of_user  # a resource that an open intent made may have them since its create; another still has them
     off = {key: _find_dropped(ctx, key, of_user - replaced - kept) for key in ours}
     changes = {ours[key].target: tags for key, tags in off.items() if tags}
@@ -82,13 +82,13 @@ def _forget_node_tags(ctx: PassContext, key: NodeKey, off: frozenset[str]) -> No
 
 def node_tags_are_recorded(ctx: PassContext) -> bool:
     """Return whether the record says that each resource of ours has the tags of its node, and no others of it."""
-    ours = ctx.journal.ours
+    ours = ctx.journal.claimed
     return all(set(ours[key].node_tags) == wanted_tags.node_tags(ctx, key) for key in ctx.graph.nodes if key in ours)
 
 
 def _shown_as_wanted(ctx: PassContext) -> bool:
     """Return whether this pass has read all that we want on all that is ours."""
-    ours = (key for key, e in ctx.journal.ours.items() if key in ctx.graph.nodes and e.target and not e.carried)
+    ours = (key for key, e in ctx.journal.claimed.items() if key in ctx.graph.nodes and e.target and not e.carried)
     return all(key in ctx.verified for key in ours)
 
 

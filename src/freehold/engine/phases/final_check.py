@@ -74,14 +74,14 @@ def _find_free_nodes(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> lis
 def _is_known(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether the record of this node can be believed: an id may be forged."""
     entry = ctx.journal.get(key)
-    return bool(entry and entry.id and (not entry.state.ours or ctx.is_signed(key)))
+    return bool(entry and entry.id and (not entry.state.is_claimed or ctx.is_signed(key)))
 
 
 async def _find_existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
     """Return everything that may hold something of ours and exists now; None when one of them could not be asked."""
     refs = _list_refs(ctx, marked)
     # What has taken a delete of ours holds nothing any more, and may be gone before it is asked.
-    here = [key for key in ctx.journal.ours if ctx.node(key).last_seen is not None and not ctx.delete_is_fresh(key)]
+    here = [key for key in ctx.journal.claimed if ctx.node(key).last_seen is not None and not ctx.delete_is_fresh(key)]
     found = {key: ctx.node(key).observed for key in here}
     asked = [ctx.deps.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
@@ -98,9 +98,9 @@ async def _find_existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey
             answered = False
         elif isinstance(seen, Exception):
             raise seen
-        elif ref.id in seen and key not in ctx.journal.ours:
+        elif ref.id in seen and key not in ctx.journal.claimed:
             found[key] = seen[ref.id]
-        elif own := observe.pick_recorded(ctx, key, seen) if key in ctx.journal.ours else None:
+        elif own := observe.pick_recorded(ctx, key, seen) if key in ctx.journal.claimed else None:
             found[key] = own
             ctx.remember(key, own)
     return found if answered else None
@@ -116,13 +116,13 @@ def _list_refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     refs = {
         key: Ref(entry.id, entry.target)
         for key, entry in ctx.journal.entries.items()
-        if entry.id and key.kind in registry and (not entry.state.ours or ctx.node(key).last_seen is None)
+        if entry.id and key.kind in registry and (not entry.state.is_claimed or ctx.node(key).last_seen is None)
     }
     for key, node in ctx.graph.nodes.items():
         if node.given and not node.requires and key not in refs:
             refs[key] = Ref(node.given({}))
     named = {(key.kind, ref.id) for key, ref in refs.items()}
-    named |= {(key.kind, entry.id) for key, entry in ctx.journal.ours.items()}
+    named |= {(key.kind, entry.id) for key, entry in ctx.journal.claimed.items()}
     carriers = {target for target, tags in marked.items() if ctx.deps.codec.read(tags).carried} | ctx.state.emptied
     carriers |= {entry.target for entry in ctx.journal.entries.values() if entry.carried and entry.target}
     for target in sorted(carriers):
@@ -168,7 +168,7 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
         if (entry is None or not entry.id) and birth_marks.has_birth_mark(ctx, key, observed):
             if birth_marks.not_from_intent(ctx, key, observed):
                 return  # reported where open intents are resolved: a person decides
-            observe.record_owned(ctx, key, observed, entry or Entry(RecordState.RECORDED, opened=ctx.deps.clock.now()))
+            observe.record_claim(ctx, key, observed, entry or Entry(RecordState.RECORDED, opened=ctx.deps.clock.now()))
             return
     recovery.put_on_record(
         ctx, NodeKey(kind, observed.id.rpartition("/")[2]), observed, "has a nonce of ours and was not on record"

@@ -30,7 +30,7 @@ def find_demands(ctx: PassContext) -> Sequence[Demand]:
     found = []
     for key, node in ctx.graph.nodes.items():
         entry = ctx.journal.get(key)
-        theirs = bool(entry and entry.id and not entry.state.ours)
+        theirs = bool(entry and entry.id and not entry.state.is_claimed)
         if theirs and node.missing_inside:
             found.append(Demand(key, key, node.missing_inside))
         elif not theirs and node.traffic_via:

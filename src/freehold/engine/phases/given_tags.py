@@ -194,7 +194,7 @@ async def _find_missing(ctx: PassContext, target: str, wanted: frozenset[str], s
 
 async def _take_off(ctx: PassContext, wanted: Wanted) -> None:
     """Take off what is dropped, not before an attach of an earlier process can no longer put the tag there again."""
-    own = {entry.target for entry in ctx.journal.ours.values() if entry.target and not entry.carried}
+    own = {entry.target for entry in ctx.journal.claimed.values() if entry.target and not entry.carried}
     for target, row in list(_list_signed(ctx)):
         dropped = _find_dropped(ctx, target, row, wanted)
         if not dropped:

@@ -44,7 +44,7 @@ async def _accept(ctx: PassContext, decision: Decision) -> None:
     """Record it as the result of the create that was cut off, or sign its record; then it is marked."""
     key = decision.about
     entry = ctx.journal.get(key)
-    is_recorded = entry is not None and entry.state.ours and entry.id == decision.id
+    is_recorded = entry is not None and entry.state.is_claimed and entry.id == decision.id
     would_keep = ctx.state.releasing and entry is not None and entry.had_marks  # if it has lost a mark (ADR 7)
     if is_recorded and ctx.is_believed(key) and not would_keep:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
@@ -67,7 +67,7 @@ async def _accept(ctx: PassContext, decision: Decision) -> None:
     elif not is_recorded and lost_tags.is_unasked(ctx, key, seen):
         ctx.come_back_after(SOON)
     else:
-        observe.record_owned(ctx, key, seen, replace(entry, deleting=0.0))
+        observe.record_claim(ctx, key, seen, replace(entry, deleting=0.0))
         ctx.decided.append(
             Conclusion(decision, True, f"{seen.name} ({seen.id}) is on record as ours, by {decision.by}")
         )
@@ -119,7 +119,7 @@ async def _drop_record(ctx: PassContext, decision: Decision, entry: Entry | None
     The attempt of such a record is not spent: its nonce may be on a resource of ours.
     """
     key = decision.about
-    if entry is None or entry.id != decision.id or not entry.state.ours:
+    if entry is None or entry.id != decision.id or not entry.state.is_claimed:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif ctx.is_believed(key):
         await _give_up(ctx, decision, entry)
@@ -165,7 +165,7 @@ def _approve_prune(ctx: PassContext, decision: Decision) -> None:
     """Approve the delete of surplus: :mod:`prune` carries it out, in as many passes as that takes."""
     key = decision.about
     entry = ctx.journal.get(key)
-    if entry is None or not entry.state.ours or entry.id != decision.id:
+    if entry is None or not entry.state.is_claimed or entry.id != decision.id:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif key in ctx.graph.nodes:
         _refuse(ctx, decision, f"the spec wants {key} again")

@@ -75,7 +75,7 @@ def _record_made(ctx: PassContext) -> None:
             continue
         entry = ctx.journal.get(key)
         if entry is None or entry.state is RecordState.VACANT or (key in ctx.journal.open and entry.attempt == attempt):
-            observe.record_owned(ctx, key, made, entry)
+            observe.record_claim(ctx, key, made, entry)
         else:
             recovery.put_on_record(ctx, key, made, "was created by this process and could not be put on record then")
 
@@ -110,7 +110,7 @@ async def _resolve(
     """Ask the witnesses in turn: ours, or no effect, or wait, or unclear."""
     ours = matching_own_create(ctx, key, candidates, marked)
     if len(ours) == 1:
-        observe.record_owned(ctx, key, ours[0], entry)
+        observe.record_claim(ctx, key, ours[0], entry)
     elif ours:
         ctx.outcomes[key] = report_ambiguous(ctx, key, ours)
     elif foreign := [c for c in candidates if birth_marks.has_birth_mark(ctx, key, c)]:
@@ -331,7 +331,7 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         ctx.outcomes[key] = outcome_of_error(error)
     else:
         if reply_counts(ctx, key, observed):
-            observe.record_owned(ctx, key, observed, entry)
+            observe.record_claim(ctx, key, observed, entry)
         else:
             look_for_own(ctx, key, observed)
 

@@ -55,7 +55,7 @@ def _find_own_tags(ctx: PassContext, key: NodeKey, observed: Observed, have: Col
     marks = codec.read(have).nodes
     for name in {key.with_id(observed.id), *(mark.key for mark in marks)}:
         seals = {ctx.keys.seal(digest, name, observed.target) for digest in ctx.keys.readable}
-        for seal in seals & {mark.seal for mark in marks}:
+        for seal in seals & {mark.word for mark in marks}:
             ours |= codec.label(name) | {codec.node(name, seal)}
     return ours
 

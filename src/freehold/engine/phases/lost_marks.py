@@ -73,7 +73,7 @@ def find_holders(ctx: PassContext) -> Mapping[NodeKey, NodeKey]:
 
     The cloud refuses its delete, or the delete would destroy or cut off what is kept.
     """
-    ours, entries, registry = ctx.journal.ours, ctx.journal.entries, ctx.deps.registry
+    ours, entries, registry = ctx.journal.claimed, ctx.journal.entries, ctx.deps.registry
     found: dict[NodeKey, NodeKey] = {}
     todo = sorted(key for key, entry in entries.items() if is_lost(ctx, key) or entry.state is RecordState.GIVEN_UP)
     while todo:

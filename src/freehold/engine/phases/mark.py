@@ -116,7 +116,7 @@ def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     if not kind.carrier_owned:
         return True
     for other, entry in ctx.journal.entries.items():
-        if other.kind == kind.carrier and entry.target == observed.target and entry.state.ours:
+        if other.kind == kind.carrier and entry.target == observed.target and entry.state.is_claimed:
             return True
     ctx.outcomes[key] = Blocked(
         Reason.UNMARKABLE,

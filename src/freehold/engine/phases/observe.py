@@ -192,7 +192,7 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
     """
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
-    had = consumed.is_had(key, ctx.journal, ctx.deps.registry)
+    had = consumed.may_be_gone(key, ctx.journal, ctx.deps.registry)
     if entry.state is RecordState.GIVEN:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
     elif not ctx.is_settled(key, since) and not had:
@@ -212,7 +212,7 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
         ctx.record(key, birth_marks.without_resource(ctx, key, end_attempt(entry, fails=fails)))
 
 
-def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
+def record_claim(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
     """Record a resource that was proven ours; it still has to be marked, or its mark read back."""
     base = entry or Entry(RecordState.RECORDED, opened=ctx.deps.clock.now())
     record = replace(base, state=RecordState.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)

@@ -314,7 +314,7 @@ def _find_held(ctx: PassContext, key: NodeKey, surplus: Collection[Part]) -> dic
     """
     kind, node, found = ctx.kind(key), ctx.graph.nodes[key], dict[Part, CloudError]()
     for part in sorted(surplus, key=str):
-        for other in sorted(ctx.journal.ours.keys() - ctx.graph.nodes.keys()):
+        for other in sorted(ctx.journal.claimed.keys() - ctx.graph.nodes.keys()):
             seen = ctx.node(other).last_seen
             if seen and kind.parts.is_occupied(part, other.kind, seen):
                 message = (
@@ -389,7 +389,7 @@ def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
 def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether a part is missing without which nothing that depends on it can be made."""
     essential, node = ctx.kind(key).parts.essential, ctx.node(key)
-    if not essential or not ctx.journal.entries[key].state.ours or ctx.graph.nodes[key].given:
+    if not essential or not ctx.journal.entries[key].state.is_claimed or ctx.graph.nodes[key].given:
         return False
     if ctx.category(key) is Category.SHARED:
         return False

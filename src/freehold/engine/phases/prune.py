@@ -22,12 +22,12 @@ _MOST_NAMED = 5
 
 def find_surplus(ctx: PassContext) -> list[NodeKey]:
     """Return what is ours, of a kind we know, and no longer wanted."""
-    return [k for k in ctx.journal.ours if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
+    return [k for k in ctx.journal.claimed if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
 
 
 def find_prunable(ctx: PassContext) -> list[NodeKey]:
     """Return the surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
-    needed = deletion_order.find_needed_keys(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
+    needed = deletion_order.find_needed_keys(ctx.journal.claimed, ctx.journal.entries, ctx.deps.registry)
     may = [key for key in find_surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
     owned = [key for key in may if ctx.journal.entries[key].state is RecordState.OWNED and key not in needed]
     return [*owned, *(key for key in find_being_pruned(ctx) if key not in owned)]
@@ -65,7 +65,7 @@ async def prune_surplus(ctx: PassContext, marked: TagsByTarget) -> None:
 
 def _find_needed(ctx: PassContext) -> Mapping[NodeKey, str]:
     """Return what a person approved although something that stays depends on it."""
-    ours, registry = ctx.journal.ours, ctx.deps.registry
+    ours, registry = ctx.journal.claimed, ctx.deps.registry
     found: dict[NodeKey, str] = {}
     for key in ours.keys() - ctx.approved.keys():
         for other in deletion_order.requirements(key, ours, ctx.journal.entries, registry) & ctx.approved.keys():
@@ -104,7 +104,7 @@ def _refuse_used(ctx: PassContext, users: dict[NodeKey, list[User]]) -> None:
 
     Afterwards ``users`` has only those that go, too.
     """
-    registry, ours = ctx.deps.registry, ctx.journal.ours
+    registry, ours = ctx.deps.registry, ctx.journal.claimed
     by_id = {entry.id: key for key, entry in ours.items() if entry.id}
     stays: dict[NodeKey, str] = {}
     while True:
@@ -142,7 +142,7 @@ async def _list_users(ctx: PassContext, key: NodeKey) -> list[User]:
 def _answer_decisions(ctx: PassContext) -> None:
     """Answer decisions: what the cloud, or what is inside, does not let go is not asked for again and stays surplus."""
     for key, decision in ctx.approved.items():
-        if key not in ctx.journal.ours:
+        if key not in ctx.journal.claimed:
             ctx.decided.append(Conclusion(decision, True, f"{decision.id} is gone"))
     held = {}
     for key in ctx.approved:

@@ -83,13 +83,13 @@ def _is_settled(ctx: PassContext) -> bool:
         return False
     if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):
         return False
-    if any(entry.key != ctx.keys.writing or not ctx.is_believed(key) for key, entry in journal.ours.items()):
+    if any(entry.key != ctx.keys.writing or not ctx.is_believed(key) for key, entry in journal.claimed.items()):
         return False
     if not detach.node_tags_are_recorded(ctx):
         return False
     if journal.key != ctx.keys.writing or not given_tags.are_renewed(ctx):
         return False
-    if not journal.ours.keys() <= graph.nodes.keys():
+    if not journal.claimed.keys() <= graph.nodes.keys():
         return False
     return all(key in journal.entries and journal.entries[key].id for key in graph.nodes)
 
@@ -147,7 +147,7 @@ def _are_unchanged(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
             return False
         if not _is_unchanged(ctx.node(key).last_seen, seen):
             return False
-        if not entry.state.ours and ctx.graph.nodes[key].given_problem(seen):
+        if not entry.state.is_claimed and ctx.graph.nodes[key].given_problem(seen):
             return False
     ctx.ready_nodes.update({key: row.observed for key, row in rows.items()})
     return True

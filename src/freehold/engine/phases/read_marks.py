@@ -173,7 +173,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         ctx.node(key).look_now()  # only another look shows other tags
     if complete:
         ctx.node(key).mark_memory.doubted = False
-        _close_record(ctx, key, entry, observed)
+        _mark_owned(ctx, key, entry, observed)
         ctx.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
         message = (
@@ -187,14 +187,14 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         ctx.node(key).mark_memory.doubted = False
-        observe.record_owned(ctx, key, observed, entry)
+        observe.record_claim(ctx, key, observed, entry)
     elif blocked := keyed_tags.explain_taken_proof(ctx, key, observed, taken, tags):
         _exclude_node(ctx, key, blocked)
     elif not ctx.is_signed(key):
         ctx.node(key).mark_memory.doubted = False
         lost = keyed_tags.lost_seal(ctx, key, observed, tags)  # ours to replace, after a crash too
         entry = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *lost})))
-        observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
+        observe.record_claim(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
     elif left := ctx.seconds_of_delete(key):
         ctx.requeue(key, Waiting(Reason.SETTLING, left, MAY_GO, observed))
         ctx.ready_nodes.pop(key, None)
@@ -211,9 +211,9 @@ def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
     """Close a record of what nothing can mark, if we signed it or it has our nonce: only the record tells of it."""
     observed = ctx.node(key).observed
     if not ctx.is_signed(key) and birth_marks.has_birth_mark(ctx, key, observed):
-        observe.record_owned(ctx, key, observed, ctx.journal.entries[key])
+        observe.record_claim(ctx, key, observed, ctx.journal.entries[key])
     if ctx.is_signed(key):
-        _close_record(ctx, key, ctx.journal.entries[key], observed)
+        _mark_owned(ctx, key, ctx.journal.entries[key], observed)
     else:
         _exclude_node(ctx, key, report_unsigned(ctx, key, observed))
 
@@ -224,7 +224,7 @@ def _exclude_node(ctx: PassContext, key: NodeKey, why: Blocked) -> None:
     ctx.ready_nodes.pop(key, None)
 
 
-def _close_record(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
+def _mark_owned(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """Record that the mark was read back. The record keeps its key until its seal is renewed (:mod:`renewal`)."""
     asked = entry.request or {}
     kept = {name: asked[name] for name in sorted(ctx.kind(key).attributes.create_only) if name in asked} or None

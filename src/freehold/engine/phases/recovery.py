@@ -128,7 +128,7 @@ async def record_unlisted(ctx: PassContext) -> None:
 
 def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
     entry = ctx.journal.get(key)
-    return bool(entry and entry.id and entry.state.ours and not ctx.is_signed(key))
+    return bool(entry and entry.id and entry.state.is_claimed and not ctx.is_signed(key))
 
 
 def _report_unreadable(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError, marked: TagsByTarget) -> None:

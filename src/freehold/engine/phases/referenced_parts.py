@@ -21,9 +21,9 @@ def hold_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, Node
     Only while something that goes frees the first of them: what waits for each other is tried, and the cloud decides.
     """
     entries, registry = ctx.journal.entries, ctx.deps.registry
-    waiting = sorted(key for key in ctx.journal.ours if key not in free)
+    waiting = sorted(key for key in ctx.journal.claimed if key not in free)
     going = set(free) - _named_by(ctx, waiting, free).keys()
-    freed = {other for key in going for other in requirements(key, ctx.journal.ours.keys(), entries, registry)}
+    freed = {other for key in going for other in requirements(key, ctx.journal.claimed.keys(), entries, registry)}
     return _named_by(ctx, [key for key in waiting if key in freed], free)
 
 
@@ -49,7 +49,7 @@ def find_unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
     kinds = {key.kind for key in keys if ctx.kind(key).parts.holding}
     return [
         key
-        for key, entry in ctx.journal.ours.items()
+        for key, entry in ctx.journal.claimed.items()
         if key.kind in kinds and key not in keys and entry.id and ctx.node(key).last_seen is None
     ]
 

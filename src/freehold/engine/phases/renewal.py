@@ -44,7 +44,7 @@ def _find_signed_only(ctx: PassContext) -> list[NodeKey]:
     """Return what has only a record under an older key, was seen in this deep pass, and has no mark to renew."""
     return [
         key
-        for key, entry in ctx.journal.ours.items()
+        for key, entry in ctx.journal.claimed.items()
         if ctx.deep and entry.id and entry.key != ctx.keys.writing and ctx.is_signed(key) and _is_unmarked(ctx, key)
     ]
 
@@ -136,8 +136,8 @@ def _is_seal_of(ctx: PassContext, key: NodeKey, observed: Observed, tag: str) ->
     born = birth_marks.nonces(ctx, key)
     return any(
         str(mark.key).casefold() == str(key).casefold()
-        and mark.seal not in born
-        and not ctx.keys.recognises(key.kind, mark.seal)
+        and mark.word not in born
+        and not ctx.keys.recognises(key.kind, mark.word)
         for mark in marks.nodes
     )
 
@@ -151,5 +151,5 @@ def _renew_identity(ctx: PassContext) -> None:
     if not ctx.deep or ctx.journal.key == writing or not ctx.graph.nodes.keys() <= entries.keys():
         return
     long_seen = ctx.state.identity_is_new or all(ctx.is_settled(key, ctx.state.first_seen) for key in ctx.graph.nodes)
-    if long_seen and all(entry.key == writing for entry in ctx.journal.ours.values()):
+    if long_seen and all(entry.key == writing for entry in ctx.journal.claimed.values()):
         ctx.journal = replace(ctx.journal, key=ctx.keys.writing)

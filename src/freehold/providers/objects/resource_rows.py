@@ -36,7 +36,7 @@ def find_known_id(entry: Entry | None, outcome: Outcome | None) -> str:
 
 def classify_ownership(entry: Entry | None, outcome: Outcome | None) -> str:
     """Classify the ownership by the journal, which follows the marks (docs/explanation/ownership.md)."""
-    if entry and entry.state.ours:
+    if entry and entry.state.is_claimed:
         return "shared" if entry.shared else "managed"
     if isinstance(outcome, Kept) or (entry and entry.state in (RecordState.GIVEN, RecordState.REUSED)):
         return "unmanaged"

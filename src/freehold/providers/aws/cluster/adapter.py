@@ -99,7 +99,7 @@ class AWSClusterAdapter:
 
     def _has_storage(self, journal: Journal) -> bool:
         """Return whether ``s3Bucket`` is acted on: with the gate, and for a bucket that is ours already."""
-        return FeatureGate.BOOTSTRAP_FORMAT_IGNITION in self._gates or BUCKET in journal.ours
+        return FeatureGate.BOOTSTRAP_FORMAT_IGNITION in self._gates or BUCKET in journal.claimed
 
 
 def rebuild_spec(owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:

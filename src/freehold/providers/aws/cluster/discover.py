@@ -84,7 +84,7 @@ async def discover(
         own_vpc_has_ipv6=None if deleting else await _family(reader, spec, recorded),
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
     )
-    named = None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)
+    named = None if deleting or journal.claimed else await _namesakes(reader, names.cluster, journal.owner.uuid)
     if not isinstance(named, Answer):
         return replace(known, namesakes=named)
     others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)

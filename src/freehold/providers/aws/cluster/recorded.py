@@ -29,7 +29,7 @@ def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CH
 
     ``defaults`` is the journal's generation of them.
     """
-    own = {key: entry for key, entry in record.items() if entry.state.ours}
+    own = {key: entry for key, entry in record.items() if entry.state.is_claimed}
     return Recorded(
         vpc=own[VPC].id if VPC in own else "",
         subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},

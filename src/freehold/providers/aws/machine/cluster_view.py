@@ -127,7 +127,7 @@ class _Recorded:
             and "~" not in key.logical  # beside another one, and on its way out
             and (
                 vouch(journal, key, entry)
-                if entry.state.ours
+                if entry.state.is_claimed
                 else entry.state is RecordState.GIVEN and entry.id in given
             )
         }
@@ -148,7 +148,7 @@ class _Recorded:
             sorted(
                 str(key)
                 for key, entry in journal.entries.items()
-                if key.kind in fronts and entry.state.ours and entry.id and not vouch(journal, key, entry)
+                if key.kind in fronts and entry.state.is_claimed and entry.id and not vouch(journal, key, entry)
             )
         )
 

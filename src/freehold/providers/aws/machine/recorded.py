@@ -55,7 +55,7 @@ def read_recorded(provider_id: str, record: Mapping[NodeKey, Entry]) -> Recorded
     :mod:`freehold.engine.phases.create`).
     """
     entry, named = record.get(INSTANCE), instance_of(provider_id)
-    if entry and entry.state.ours:
+    if entry and entry.state.is_claimed:
         request = without_digests(entry.request or {})
         return RecordedInstance(InstanceStanding.OURS if entry.id else InstanceStanding.OPEN, entry.id, request)
     if entry and entry.gone:
@@ -70,6 +70,6 @@ def read_recorded_bootstrap(journal: Journal) -> BootstrapPlan:
     secrets = (
         BootstrapSecret(key.logical, {"name": name_secret(journal.owner.uuid, key.logical)})
         for key, entry in sorted(journal.entries.items(), key=lambda item: str(item[0]))
-        if key.kind == BOOTSTRAP_SECRET_KIND and entry.state.ours
+        if key.kind == BOOTSTRAP_SECRET_KIND and entry.state.is_claimed
     )
     return BootstrapPlan(secrets=tuple(secrets))

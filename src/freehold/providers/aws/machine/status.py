@@ -123,7 +123,7 @@ class _Machine:
     def provider_id(self) -> str:
         """``aws:///<zone>/<id>`` of ours, once both are known; the spec's until then, and of one that is given."""
         zone = str(self.seen.attributes.get("zone") or "") if self.seen else ""
-        if self.entry is not None and self.entry.state.ours and not self._is_unproven and self.id and zone:
+        if self.entry is not None and self.entry.state.is_claimed and not self._is_unproven and self.id and zone:
             return f"aws:///{zone}/{self.id}"
         return str((self.raw.get("spec") or {}).get("providerID") or "")
 
@@ -271,7 +271,7 @@ def _observe_deletion(report: PassReport, machine: _Machine) -> Iterator[Observa
     message = "; ".join(lines) or "being deleted"
     yield Observation(names.READY, "False", names.REASON_DELETING, message)
     yield observe_deletion(report.outcomes, lines)
-    if machine.entry is not None and machine.entry.state.ours:
+    if machine.entry is not None and machine.entry.state.is_claimed:
         yield Observation(aws_names.INSTANCE_READY, "False", names.REASON_DELETING, message)
     yield observe_not_paused()
 

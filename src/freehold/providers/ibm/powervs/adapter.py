@@ -89,7 +89,7 @@ async def discover(
     Without the create-infra annotation, what an object owns already needs the same facts as creating it did. A delete
     does not ask where given resources are: nothing is created in them, and no answer must hold it up.
     """
-    frozen = journal is not None and bool(journal.ours)
+    frozen = journal is not None and bool(journal.claimed)
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
         known = await facts.ask(reader, spec, port)
         return known if deleting else replace(known, places=await given_location.ask(reader, spec, journal))

@@ -67,7 +67,7 @@ def _names(
 ) -> tuple[StableName, ...]:
     """Name each for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
     recorded = list(list_recorded(BALANCER_KIND, record))
-    bare = [key.logical for key, entry in recorded if entry.state.ours and _is_bare(key.logical)]
+    bare = [key.logical for key, entry in recorded if entry.state.is_claimed and _is_bare(key.logical)]
     earlier = [_name_recorded_balancer(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
     if not specs:
         return assign_names([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _name_recorded_balancer(_OMITTED, names))
@@ -103,7 +103,7 @@ def _name_recorded_balancer(
     A name alone, as earlier versions wrote it, does not say which; nor does a birth mark, under which what was
     found by it is recorded.
     """
-    ours = entry is not None and entry.state.ours
+    ours = entry is not None and entry.state.is_claimed
     if logical == _OMITTED:
         return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, was_created=ours)
     label, colon, placement = logical.partition(":")

@@ -67,7 +67,7 @@ def build_desired(
     creating = spec_checks.creation(annotations)
     if isinstance(creating, SpecProblem):
         return RefusedSpec((creating,))
-    if not creating and not (journal and journal.ours):
+    if not creating and not (journal and journal.claimed):
         return _existing(spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=False))
     notes = powervs_warnings.warnings_of(name, spec, creating=True)
     storage = object_storage.is_served(journal, gates)

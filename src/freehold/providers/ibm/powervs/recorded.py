@@ -31,6 +31,6 @@ def own_by_id(kind: str, ident: str, record: Mapping[NodeKey, Entry]) -> NodeKey
     """
     for key, entry in record.items():
         on_mark = "" if entry.carried else entry.target.rpartition(":")[2]
-        if key.kind == kind and entry.state.ours and ident in (entry.id.rpartition("/")[2], on_mark):
+        if key.kind == kind and entry.state.is_claimed and ident in (entry.id.rpartition("/")[2], on_mark):
             return key
     return None

@@ -55,8 +55,8 @@ def _name_given_subnet(
 def _name_recorded_subnet(logical: str, names: PowerVSNames, entry: Entry) -> StableName:
     label, colon, zone = logical.partition(":")
     if not colon:
-        return _of_zone(logical, names, ours=entry.state.ours)
-    return _spell_name(names, label, zone, not label.isdecimal(), ours=entry.state.ours)
+        return _of_zone(logical, names, ours=entry.state.is_claimed)
+    return _spell_name(names, label, zone, not label.isdecimal(), ours=entry.state.is_claimed)
 
 
 def _of_zone(zone: str, names: PowerVSNames, *, ours: bool) -> StableName:
