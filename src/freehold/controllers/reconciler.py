@@ -38,7 +38,7 @@ from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
-from freehold.engine.outcomes import Blocked, Outcome, Reason, outcome_of_error
+from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting, outcome_of_error
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
@@ -484,7 +484,7 @@ def _load_decisions(raw: Json) -> tuple[Decision, ...]:
 
 def _is_denied(outcomes: Iterable[Outcome]) -> bool:
     """Return whether the credentials lack permission for one of these reads."""
-    return any(isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED for outcome in outcomes)
+    return any(isinstance(outcome, Blocked | Waiting) and outcome.reason is Reason.DENIED for outcome in outcomes)
 
 
 def _audit_kept(raw: Json, cloud: CloudAccount) -> None:

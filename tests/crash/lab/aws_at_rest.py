@@ -20,7 +20,7 @@ OF_ONE_LIFE = frozenset({
     "CreationTimestamp", "DNSName", "LaunchTime", "NetworkInterfaceId", "NetworkInterfaceOwnerId",
     "PrivateDnsName", "PrivateIp",
     "PrivateIpAddress", "PublicDnsName", "PublicIp", "RouteTableAssociationId", "SecurityGroupRuleArn",
-    "SecurityGroupRuleId", "Ipv6CidrBlock",
+    "SecurityGroupRuleId", "Ipv6Address", "Ipv6CidrBlock",
 })  # fmt: skip
 """Dates, and what AWS picks itself: other ones in each life."""
 OF_ONE_CREATE = frozenset({BIRTH, SEAL})

@@ -45,7 +45,7 @@ class CapaMachine(Naive):
         if INSTANCE in self.status:
             ident = self.status[INSTANCE].id
             return (await driver.observe([Ref(ident)])).get(ident)
-        rows: Sequence[Observed] = [row.observed for row in await driver.listed(driver.list_of(Ref("")))]  # type: ignore[attr-defined]  # instances have lists
+        rows: Sequence[Observed] = [row.observed for row in await driver.read_rows(driver.list_of(Ref("")))]  # type: ignore[attr-defined]  # instances have lists
         wanted = {OWNED, f"Name={name}"}
         return next((s for s in rows if wanted <= (s.tags or frozenset()) and s.state is not State.DELETING), None)
 

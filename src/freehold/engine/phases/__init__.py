@@ -15,7 +15,7 @@ changes through a function of another file, or a method of the context (``requeu
         writes object.none_within_at
         reads node.last_seen
     collect
-        writes collected, collection, node.last_seen
+        writes collection, network_is_free, node.last_seen
         reads node.delete_sent, node.itself_gone, node.mark_memory, node.refused_since
     create
         writes journal, ready_nodes, node.look_at, node.no_room_for, node.open_since, node.parts, node.unanswered,
@@ -25,7 +25,7 @@ changes through a function of another file, or a method of the context (``requeu
     delete
         writes absent, journal, node.absent_since, node.delete_sent, node.itself_gone, node.last_seen, node.mark_memory,
             node.pending_since, node.refused_since, object.deleted, object.gone
-        reads collected, node.id_taken, object.releasing
+        reads network_is_free, node.id_taken, object.releasing
     detach
         writes journal, object.detached
         reads verified, node.absent_since, node.last_seen
