@@ -158,6 +158,12 @@ def test_an_outage_does_not_count_as_blocked(reason: str) -> None:
     assert seen.retrying == ("IBM Cloud did not answer; it is asked again",)
 
 
+def test_a_machine_whose_cluster_is_not_ready_is_held_and_not_blocked() -> None:
+    seen = view(_object(_condition("Ready", "False", "WaitingForClusterInfrastructure", "AWSCluster 'c' is not ready")))
+    assert (seen.phase, seen.blocked, seen.moving) == (ViewPhase.PROGRESSING, (), True)
+    assert seen.held == ("AWSCluster 'c' is not ready",)
+
+
 def test_machines_that_hold_the_collection_are_told_at_once_while_it_goes_on() -> None:
     row = {**WAITING, "kind": "external resources", "name": "machines", "reason": "CollectingExternalResources"}
     seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[{**row, "message": "i-1 runs"}]))

@@ -24,6 +24,9 @@ _RETRIED = frozenset({Reason.RETRYING.value, Reason.THROTTLED.value})
 _HELD = Reason.IN_USE.value
 """The cloud refuses a delete because of what is in it or uses it: that may leave by itself, or be a stranger's."""
 
+_HELD_BY_OTHERS = frozenset({names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE})
+"""Reasons of the Ready condition of an object that waits for another one, which is made or not there."""
+
 _IDLE = _RETRIED | {_HELD, Reason.REQUIREMENT.value, Reason.DEPENDENTS.value}
 """Reasons of a Waiting resource that does not get on by itself: another one must first, or the cloud must answer."""
 
@@ -166,7 +169,7 @@ def view(obj: Json, *, news: bool = True) -> View:
         lines=lines,
         endpoint=_endpoint(obj),
         blocked=blocked,
-        held=tuple(sentence(line) for line in lines if line.state == "Waiting" and _is_held(line)),
+        held=tuple(_find_holds(conditions, lines, outdated=outdated)),
         retrying=() if outdated else tuple(_retrying(conditions, lines)),
         outdated=outdated,
         notes=tuple(_notes(conditions)),
@@ -175,6 +178,14 @@ def view(obj: Json, *, news: bool = True) -> View:
         reason=str((find_condition(conditions, names.READY) or {}).get("reason") or ""),
         deleting=deleting,
     )
+
+
+def _find_holds(conditions: Sequence[Json], lines: Iterable[Line], *, outdated: bool) -> Iterable[str]:
+    """Yield what may need somebody, or end by itself."""
+    ready = find_condition(conditions, names.READY) or {}
+    if ready.get("reason") in _HELD_BY_OTHERS and not outdated:
+        yield str(ready.get("message") or ready["reason"])
+    yield from (sentence(line) for line in lines if line.state == "Waiting" and _is_held(line))
 
 
 def _is_held(line: Line) -> bool:
@@ -223,7 +234,7 @@ def _find_blockers(conditions: Sequence[Json], lines: Iterable[Line], *, deletin
     rows = [sentence(line) for line in lines if line.state == "Blocked"]
     yield from rows
     ready = find_condition(conditions, names.READY) or {}
-    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED
+    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED | _HELD_BY_OTHERS
     if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
         yield str(ready.get("message") or ready.get("reason"))
 
