@@ -35,7 +35,7 @@ SOURCES = {
 """What traffic comes from."""
 
 
-def facts(zones: tuple[str, ...] = ZONES, port: int = 6443, recorded: Recorded = Recorded()) -> AWSClusterFacts:  # noqa: B008
+def facts(zones: tuple[str, ...] = ZONES, port: int = 6443, recorded: Recorded = Recorded()) -> AWSClusterFacts:  # noqa: B008 - frozen
     return AWSClusterFacts(Answer(zones), port, recorded)
 
 

@@ -162,7 +162,7 @@ def test_bad_data_are_told_and_nothing_is_made(
 ) -> None:
     one = BootedMachine(settled, **spec)
     assert one.reader is not None
-    one.reader.stored = {} if secret is None else {"boot": secret}  # type: ignore[attr-defined]
+    one.reader.stored = {} if secret is None else {"boot": secret}
     one.settle(3)
     told = json.dumps(one.status()["conditions"])
     assert said in told and TOKEN not in told

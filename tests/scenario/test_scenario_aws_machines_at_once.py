@@ -67,7 +67,7 @@ class Operator:
 
     async def up(self) -> float:
         """Apply all machines at once; the seconds until each is ready."""
-        await asyncio.sleep(1000.0)  # the cluster took some time
+        await asyncio.sleep(1000.0)  # of the loop's virtual time: the cluster took some
         begun = self.loop.time()
         workers = [asyncio.ensure_future(self._work()) for _ in range(OperatorSettings.workers)]
         for index in range(len(self.objects)):

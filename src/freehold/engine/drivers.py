@@ -81,7 +81,7 @@ class PartsDriver(Protocol):
 
 
 class PartFinder(Protocol):
-    """Of kinds whose parts are in resources of others, and which no read of their own lists: a registration."""
+    """The finder of parts that are in resources of others and that no read of their own kind lists: registrations."""
 
     async def find_parts(self, ref: Ref, parts: Collection[Part]) -> frozenset[Part]:
         """Return which of these are there, each with its ``id`` and with why it waits. Raises CloudError."""

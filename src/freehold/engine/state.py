@@ -88,7 +88,7 @@ class PartsMemory:
     unreadable: str = ""
     """Why it could not be looked into."""
     waiting: tuple[str, ...] = ()
-    """Those that do not serve yet, each with the reason."""
+    """The parts that do not serve yet, each with the reason."""
     waiting_since: float | None = None
     taken_out: float | None = None
     """When those that hold up its delete were taken out."""

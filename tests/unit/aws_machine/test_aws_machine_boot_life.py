@@ -91,13 +91,13 @@ class Machine(Life):
 
     def secrets(self) -> list[str]:
         self.later(60)
-        return [row["Name"] for row in self.manager.list_secrets()["SecretList"]]  # type: ignore[attr-defined]
+        return [row["Name"] for row in self.manager.list_secrets()["SecretList"]]
 
     def take(self, index: int = -1) -> None:
         """The machine, or whoever it is, deletes its secrets."""
         for name in self.secrets():
             if index in (-1, int(name.rpartition("-")[2])):
-                self.manager.delete_secret(SecretId=name, ForceDeleteWithoutRecovery=True)  # type: ignore[attr-defined]
+                self.manager.delete_secret(SecretId=name, ForceDeleteWithoutRecovery=True)
         self.state.invalidate()
 
     def made(self, operation: str) -> int:
@@ -128,7 +128,7 @@ async def test_the_secrets_are_there_before_the_instance_and_hold_the_data(machi
         call.operation for call in machine.account.port.calls if call.operation in ("create_secret", "run_instances")
     ]
     assert operations == ["create_secret", "create_secret", "run_instances"]
-    values = [machine.manager.get_secret_value(SecretId=name)["SecretBinary"] for name in sorted(machine.secrets())]  # type: ignore[attr-defined]
+    values = [machine.manager.get_secret_value(SecretId=name)["SecretBinary"] for name in sorted(machine.secrets())]
     assert b"".join(values) == compress(DATA)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import urllib.request
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -130,9 +130,6 @@ class Refusing:
 
     async def send(self, call: Call) -> Any:
         raise self._error
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize(("error", "word"), [(Throttled("x"), "Throttled"), (KeyError("x"), "defect")])

@@ -188,7 +188,7 @@ Forge = Callable[[Life, dict[str, object]], dict[str, object]]
 
 
 def _other_secret(life: Life, request: dict[str, object]) -> dict[str, object]:
-    return {**request, "user_data": {**request["user_data"], REFERENCE: "admin/token"}}  # type: ignore[dict-item]
+    return {**request, "user_data": {**request["user_data"], REFERENCE: "admin/token"}}
 
 
 def _without_digest(life: Life, request: dict[str, object]) -> dict[str, object]:
@@ -259,19 +259,19 @@ def test_a_kept_piece_is_no_drift() -> None:
 
 
 def _whole(life: Life, request: dict[str, object]) -> dict[str, object]:
-    return {**request, "user_data": {**request["user_data"], "bytes": None}}  # type: ignore[dict-item]
+    return {**request, "user_data": {**request["user_data"], "bytes": None}}
 
 
 def _more(life: Life, request: dict[str, object]) -> dict[str, object]:
-    return {**request, "user_data": {**request["user_data"], "bytes": [0, 60]}}  # type: ignore[dict-item]
+    return {**request, "user_data": {**request["user_data"], "bytes": [0, 60]}}
 
 
 def _no_bytes(life: Life, request: dict[str, object]) -> dict[str, object]:
-    return {**request, "user_data": {**request["user_data"], "bytes": [30]}}  # type: ignore[dict-item]
+    return {**request, "user_data": {**request["user_data"], "bytes": [30]}}
 
 
 def _as_it_is(life: Life, request: dict[str, object]) -> dict[str, object]:
-    return {**request, "user_data": {**request["user_data"], "as": ""}}  # type: ignore[dict-item]
+    return {**request, "user_data": {**request["user_data"], "as": ""}}
 
 
 @pytest.mark.parametrize("forge", (_whole, _more, _no_bytes, _as_it_is))

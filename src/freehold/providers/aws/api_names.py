@@ -93,7 +93,7 @@ REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrie
 INSTANCE_READY: Final = "InstanceReady"
 SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
 ELB_ATTACHED: Final = "ELBAttached"
-"""Of control-plane machines only."""
+"""A condition of control-plane machines only."""
 AWS_MACHINE_PART_CONDITIONS: Final[tuple[str, ...]] = (
     PRINCIPAL_USAGE_ALLOWED,
     PRINCIPAL_CREDENTIAL_RETRIEVED,

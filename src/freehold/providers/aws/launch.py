@@ -56,7 +56,7 @@ _CARD = {
     "associate_public_ip_address": "AssociatePublicIpAddress", "ipv6": "Ipv6AddressCount",
     "primary_ipv6": "PrimaryIpv6", "interface_type": "InterfaceType",
 }  # fmt: skip
-"""What belongs to the first interface: with one of these, so do subnet and groups."""
+"""Attributes of the first interface: with one of these, subnet and groups belong there too."""
 
 
 def parameters_of(request: Request) -> Json:

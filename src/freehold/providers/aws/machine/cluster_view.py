@@ -1,4 +1,4 @@
-"""What an AWSCluster has for its machines, read from the stored object. Pure.
+"""The resources that an AWSCluster has for its machines, read from the stored object. Pure.
 
 The ids of what is its own are those of its journal, each with the operator's signature: whoever may edit the object can
 write other ids, also those of a stranger's load balancer. What it was given by id is in its spec too.

@@ -58,7 +58,7 @@ ImageQuestion = ImageById | ImageByName | ImageByParameter
 
 @dataclass(frozen=True)
 class MachineQuestions:
-    """What is open for one machine; what is empty is not asked.
+    """The open questions of one machine; an empty one is not asked.
 
     ``vpc``: whose subnets. ``subnet``: the spec's own choice among all subnets of the account. ``groups``: those that
     the spec adds.

@@ -30,7 +30,7 @@ SLOWLY = 300.0
 
 @dataclass(frozen=True)
 class OwnerMachine:
-    """What the object and its owner Machine say beside the spec.
+    """Facts about a machine from its object and its owner Machine, beside the spec.
 
     ``owner`` is ``namespace/name`` of the Machine, or of the object where it stands alone. ``version`` is the Machine's
     of Kubernetes, ``zone`` its failure domain; both empty where there is none.

@@ -1,4 +1,4 @@
-"""What a machine's journal, and its spec, say of the instance that there is: chosen once, and not a second time."""
+"""The instance of a machine by its journal and its spec. What to run is chosen once, and not a second time."""
 
 from __future__ import annotations
 

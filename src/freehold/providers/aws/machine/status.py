@@ -80,7 +80,7 @@ class _Machine:
     outcome: Outcome | None
     seen: Observed | None
     before_it: Blocked | None
-    """What must be there first and is blocked."""
+    """The resource that must be there first, where it is blocked."""
 
     @staticmethod
     def read(raw: Mapping[str, Any], report: PassReport) -> _Machine:
@@ -107,7 +107,7 @@ class _Machine:
 
     @property
     def is_registered(self) -> bool:
-        """Whether all load balancers that it is to be behind have it, healthy or not."""
+        """True if all load balancers that it is to be behind have it, healthy or not."""
         there = self.seen.attributes.get("parts") or () if self.seen else ()
         return self.plan is None or set(self.plan.registrations) <= set(there)
 

@@ -56,7 +56,7 @@ class ResourceFilter(ApiModel):
     name: str
     """Its name, for example ``tag:team``."""
     values: Items[str]
-    """What fits: one of them."""
+    """Values, one of which must fit."""
 
 
 class SubnetReference(ApiModel):
