@@ -46,14 +46,14 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import Audit, FileAudit, NoAudit
 from freehold.providers.access.limits import Limits
 from freehold.providers.base import CloudAccess, ConnectionContext, ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
-from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.objects.served_resources import resource_around, resource_of
 from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
 from freehold.tags import ledger_store
 from freehold.tags.controller import OperatorScope, metadata_controllers
@@ -277,12 +277,12 @@ def build_watches(
     """
     found = []
     if mode is not ClusterApiMode.OFF and served.link is not ClusterLink.NONE:
-        changed = predicates.anything_changed if served.parent is None else predicates.machine_inputs_changed
+        changed = predicates.anything_changed if not served.parents else predicates.machine_inputs_changed
         found.append(WatchedResource(CLUSTERS, build_cluster_mapper(served, objects), changed, namespace))
         if served.link is ClusterLink.MACHINE:
             found.append(WatchedResource(MACHINES, map_machine(served), predicates.machine_inputs_changed, namespace))
-    if served.parent is not None:
-        parent = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
+    for each in served.parents:
+        parent = resource_around(each)
         found.append(WatchedResource(parent, map_parent(objects), predicates.machine_inputs_changed, namespace))
     return found
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ServedName
+from freehold.api.served import ClusterLink, MachineName, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate
-from freehold.providers.objects.around import Around, find_infrastructure_name
+from freehold.providers.objects.around import Around, find_named_parents
+from freehold.providers.objects.served_resources import resource_around
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
 MACHINES = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "machines", "Machine")
@@ -34,9 +35,9 @@ class OwnerClusterReader:
     async def read_context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         """Read everything that :func:`gate.decide` needs besides the object."""
         context = await self._read_cluster(raw)
-        if self._served.parent is not None:
+        if self._served.parents:
             context = replace(context, around=await self._complete_around(raw, context))
-        if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:
+        if raw["metadata"].get("deletionTimestamp") and self._served.machines:
             return replace(context, machines=await self._list_machines(raw))
         return context
 
@@ -57,24 +58,22 @@ class OwnerClusterReader:
         return gate.ClusterContext(self._mode, crds, referrer=await self._find_referrer(namespace, raw))
 
     async def _complete_around(self, raw: Mapping[str, Any], context: gate.ClusterContext) -> Around:
-        """Read the infrastructure that a machine is part of. With an owner only its Cluster tells which one that is."""
+        """Read what a machine is part of. With an owner only its Cluster tells what that is."""
         served, around = self._served, context.around
-        assert served.parent is not None
         if isinstance(context.owner, gate.FoundCluster):
             around = replace(around, cluster=context.owner.cluster)
         elif self._mode is not gate.ClusterApiMode.OFF and gate.owner_of(raw, served.link) is not None:
             return around
-        name = find_infrastructure_name(raw, around.cluster, served.group, served.parent)
-        if not name:
-            return around
-        resource = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
-        try:
-            found = await self._client.get(resource, Key(raw["metadata"].get("namespace", ""), name))
-        except kube.ObjectNotFound:
-            return around
-        except kube.KubeError as error:
-            return replace(around, unread=str(error))
-        return replace(around, infrastructure=found)
+        namespace = raw["metadata"].get("namespace", "")
+        for each in find_named_parents(raw, around.cluster, served.parents):
+            try:
+                found = await self._client.get(resource_around(each.kind), Key(namespace, each.name))
+            except kube.ObjectNotFound:
+                continue
+            except kube.KubeError as error:
+                return replace(around, unread=str(error))
+            return replace(around, parent=found)
+        return around
 
     async def _find_crds(self) -> gate.Presence:
         try:
@@ -106,22 +105,31 @@ class OwnerClusterReader:
             return machine, gate.NoCluster(f"the Cluster of Machine {key.name!r}")
         return machine, await self._get_cluster(Key(key.namespace, name))
 
-    async def _list_machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
-        """List the machines of the object's cluster, of any controller; none if the kind is not installed.
+    async def _list_machines(
+        self, raw: Mapping[str, Any]
+    ) -> tuple[gate.StandingMachine, ...] | gate.UnreadableMachines:
+        """List the machines of the object's cluster, of any controller.
 
         Source: docs/reference/capi-contract.md C22.
         """
-        served = self._served
-        assert served.machines is not None
-        machines = Resource(served.group, served.version, served.machines.plural, served.machines.kind)
-        selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, served.link)}"
+        found: list[gate.StandingMachine] = []
+        for each in self._served.machines:
+            try:
+                listed = await self._list_of_cluster(raw, each)
+            except kube.KubeError as error:
+                return gate.UnreadableMachines(str(error))
+            found += sorted(gate.StandingMachine(each.kind, str(machine["metadata"]["name"])) for machine in listed)
+        return tuple(found)
+
+    async def _list_of_cluster(self, raw: Mapping[str, Any], machines: MachineName) -> list[Json]:
+        """List the machines of one kind; none if the kind is not installed."""
+        selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, self._served.link)}"
+        namespace = raw["metadata"].get("namespace", "")
         try:
-            found = await self._client.list(machines, raw["metadata"].get("namespace", ""), label_selector=selector)
+            found = await self._client.list(resource_around(machines), namespace, label_selector=selector)
         except kube.ObjectNotFound:
-            return ()
-        except kube.KubeError as error:
-            return gate.UnreadableMachines(str(error))
-        return tuple(sorted(str(machine["metadata"]["name"]) for machine in found.items))
+            return []
+        return list(found.items)
 
     async def _find_referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
         try:
@@ -148,11 +156,11 @@ def map_machine(served: ServedName) -> Callable[[Json], Iterable[Key]]:
 
 
 def map_parent(objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
-    """Build the mapping from a changed infrastructure to the machines of its cluster among ``objects``."""
+    """Build the mapping from a changed parent to the machines of its cluster among ``objects``."""
 
-    def find_concerned(infrastructure: Json) -> Iterable[Key]:
-        metadata = infrastructure["metadata"]
-        clusters = {metadata["name"], gate.find_cluster_name(infrastructure, ClusterLink.INFRASTRUCTURE)}
+    def find_concerned(parent: Json) -> Iterable[Key]:
+        metadata = parent["metadata"]
+        clusters = {metadata["name"], gate.find_cluster_name(parent, ClusterLink.INFRASTRUCTURE)}
         yield from _find_of_clusters(objects(), metadata.get("namespace", ""), clusters)
 
     return find_concerned

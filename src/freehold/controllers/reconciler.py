@@ -195,7 +195,7 @@ class Reconciler:
     async def _bind(self, document: ObjectHandle, decision: gate.Proceed | gate.Release) -> PassEnd:
         """Find credentials and go on. Without them nothing can be read, so nothing counts as gone, also in a delete."""
         proceed = decision if isinstance(decision, gate.Proceed) else None
-        standing = parents.find_standing(document.raw, self._served, decision.around.infrastructure)
+        standing = parents.find_standing(document.raw, self._served, decision.around.parent)
         binding = await bind_in_place(self._accounts, document.raw, self._served, standing)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):

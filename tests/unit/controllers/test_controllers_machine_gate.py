@@ -26,9 +26,15 @@ from freehold.providers.objects.gate import (
 )
 
 GROUP = names.INFRASTRUCTURE_GROUP
-PARENT = ParentName("BearCluster", "bearclusters", ("region", "identityRef"))
+PARENT = ParentName(GROUP, "v1beta2", "BearCluster", "bearclusters", ("region", "identityRef"))
 MACHINE = ServedName(
-    GROUP, "v1beta2", "BearMachine", "bearmachines", "bearmachine.example.com", link=ClusterLink.MACHINE, parent=PARENT
+    GROUP,
+    "v1beta2",
+    "BearMachine",
+    "bearmachines",
+    "bearmachine.example.com",
+    link=ClusterLink.MACHINE,
+    parents=(PARENT,),
 )
 V2 = "cluster.x-k8s.io/v1beta2"
 AUTO, REQUIRED, OFF = ClusterApiMode.AUTO, ClusterApiMode.REQUIRED, ClusterApiMode.OFF

@@ -129,7 +129,7 @@ def _leaving(raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Iter
 
 
 def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
-    stored = proceed.around.infrastructure
+    stored = proceed.around.parent
     if stored is None:
         return NoAnswer(Reason.REQUIREMENT, "the AWSCluster that it is part of is not known yet", machine_plan.SLOWLY)
     view = read_cluster(stored, vouch_with(proceed.ring))

@@ -23,7 +23,7 @@ AWS_MACHINE = ServedName(
     aws_names.AWS_MACHINE_PLURAL,
     aws_names.AWS_MACHINE_FINALIZER,
     link=ClusterLink.MACHINE,
-    parent=AS_PARENT,
+    parents=(AS_PARENT,),
     waiting_part=aws_names.INSTANCE_READY,
     fields=AWS_MACHINE_FIELDS,
     left_out=AWS_MACHINE_STATUS_LEFT_OUT,
