@@ -51,7 +51,7 @@ class KindFacts:
     ``tags_in`` and ``token_in`` are members of the create request; ``tag_type`` is the type in TagSpecifications.
     ``natural_key``: what makes a second create of the same fail, or answer with the first. ``mutable`` maps attributes
     of the create to the operation by which we change them, ``by_person`` to one that we do not use: a person can change
-    them. ``immutable`` are those that nobody can change. ``reads`` are the other reads. ``create_time`` and
+    them. ``immutable`` are those that nobody can change. ``reads`` and ``writes`` are the others. ``create_time`` and
     ``delete_time``: usual seconds until it is ready, and until it has gone with all that it leaves behind.
     """
 
@@ -72,6 +72,7 @@ class KindFacts:
     immutable: tuple[str, ...] = ()
     parts: tuple[PartFacts, ...] = ()
     reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     create_time: float = 5.0
     delete_time: float = 5.0
 
@@ -95,7 +96,7 @@ class KindFacts:
     @property
     def write_operations(self) -> frozenset[str]:
         parts = (operation for part in self.parts if not part.service for operation in part.operations)
-        return frozenset({self.create, self.delete, *self.mutable.values(), *parts})
+        return frozenset({self.create, self.delete, *self.mutable.values(), *self.writes, *parts})
 
     @property
     def part_reads(self) -> frozenset[tuple[str, str]]:
@@ -424,6 +425,42 @@ KINDS: tuple[KindFacts, ...] = (
         immutable=("Name", "SecretBinary"),
         reads=("ListSecrets",),
     ),
+    # -- of EKS clusters: IAM -----------------------------------------------------------------------------------
+    KindFacts(
+        name="iam-role",
+        service="iam",
+        create="CreateRole",
+        describe="GetRole",
+        delete="DeleteRole",
+        deleted_by="RoleName",
+        arn_type="role",
+        indexed_as="",
+        tags_in="Tags",
+        natural_key="name in the account: EntityAlreadyExists",
+        mutable={
+            "AssumeRolePolicyDocument": "UpdateAssumeRolePolicy",
+            "PermissionsBoundary": "PutRolePermissionsBoundary",
+        },
+        immutable=("RoleName", "Path"),
+        parts=(PartFacts("policy", "ARN of the policy", "AttachRolePolicy", "DetachRolePolicy"),),
+        writes=("DeleteRolePermissionsBoundary",),
+        reads=("ListRoles", "ListAttachedRolePolicies", "ListRolePolicies", "ListInstanceProfilesForRole"),
+    ),
+    KindFacts(
+        name="oidc-provider",
+        service="iam",
+        create="CreateOpenIDConnectProvider",
+        describe="GetOpenIDConnectProvider",
+        delete="DeleteOpenIDConnectProvider",
+        deleted_by="OpenIDConnectProviderArn",
+        arn_type="oidc-provider",
+        indexed_as="",
+        tags_in="Tags",
+        natural_key="URL in the account: EntityAlreadyExists",
+        by_person={"ClientIDList": "AddClientIDToOpenIDConnectProvider"},
+        immutable=("Url",),
+        reads=("ListOpenIDConnectProviders",),
+    ),
 )
 """The kinds of AWSCluster and AWSMachine. EKS adds its own."""
 
@@ -436,7 +473,16 @@ TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
     "elb": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
     "elbv2": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
     "s3": frozenset({"GetBucketTagging", "ListBuckets"}),
-    "iam": frozenset({"ListRoleTags", "TagRole", "UntagRole"}),
+    "iam": frozenset(
+        {
+            "ListRoleTags",
+            "TagRole",
+            "UntagRole",
+            "ListOpenIDConnectProviderTags",
+            "TagOpenIDConnectProvider",
+            "UntagOpenIDConnectProvider",
+        }
+    ),
     "secretsmanager": frozenset({"DescribeSecret", "TagResource", "UntagResource"}),
     "eks": frozenset({"ListTagsForResource", "TagResource", "UntagResource"}),
 }

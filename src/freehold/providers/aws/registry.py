@@ -13,11 +13,13 @@ from freehold.providers.aws.kinds import (
     classic_load_balancer,
     egress_only_gateway,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -50,6 +52,8 @@ def aws_kinds(client: AwsClient) -> Registry:
         s3_bucket.kind(client),
         instance.kind(client),
         bootstrap_secret.kind(client),
+        iam_role.kind(client),
+        oidc_provider.kind(client),
     )
     region = client.session.region
     return Registry(
