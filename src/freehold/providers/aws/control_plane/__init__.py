@@ -1,1 +1,1 @@
-"""AWSManagedControlPlane: from a spec and facts to wanted nodes, and to a status. Pure but for the adapter."""
+"""AWSManagedControlPlane: an EKS cluster with its network, its role, its addons and who may enter it."""
