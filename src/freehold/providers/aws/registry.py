@@ -43,12 +43,12 @@ def aws_kinds(client: AwsClient) -> Registry:
         route_table.kind(client),
         security_group.kind(client),
         vpc_endpoint.kind(client),
+        instance.kind(client),
         classic_load_balancer.kind(client),
         network_load_balancer.kind(client),
         target_group.kind(client),
         listener.kind(client),
         s3_bucket.kind(client),
-        instance.kind(client),
         bootstrap_secret.kind(client),
     )
     region = client.session.region
