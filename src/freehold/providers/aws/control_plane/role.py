@@ -6,7 +6,6 @@ EKS takes no other role for a cluster that exists
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,21 +14,17 @@ from typing import Any, Final
 from freehold.api.feature_gates import FeatureGate, FeatureGates, format_option
 from freehold.engine.graph import Node, ReadyNodes
 from freehold.engine.journal import Entry
-from freehold.engine.resources import NodeKey, Part, Request
+from freehold.engine.resources import Part, Request
 from freehold.providers.aws.cluster.nodes.given import given_node
-from freehold.providers.aws.kinds.iam_role import NAMES_END, policy_part
+from freehold.providers.aws.control_plane.keys import ROLE
+from freehold.providers.aws.control_plane.names import DEFAULT_ROLE, build_role_name
+from freehold.providers.aws.kinds.iam_role import policy_part
 from freehold.providers.aws.policy_json import canonical_policy
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
-ROLE: Final = NodeKey("iam-role", "control-plane")
-DEFAULT_ROLE: Final = "eks-controlplane.cluster-api-provider-aws.sigs.k8s.io"
-"""The role that ``clusterawsadm bootstrap iam create-cloudformation-stack`` makes for all clusters of an account."""
 CLUSTER_POLICY: Final = "AmazonEKSClusterPolicy"
 """https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html"""
 
-_SUFFIX = NAMES_END
-_NAME_LIMIT, _DIGEST = 64, 8
-"""Characters of a role's name (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html)."""
 _PATH = re.compile(r"/([!-~]{1,510}/)?")
 _POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|\d{12}):policy/.+")
 _NAME, _PATH_FIELD, _BOUNDARY, _POLICIES = (
@@ -68,7 +63,7 @@ def decide_role(
 ) -> DecidedRole:
     """Decide which role the cluster has.
 
-    ``recorded`` is the journal's entry of :data:`ROLE`, and ``cluster_made`` says that one of ours is on record for the
+    ``recorded`` is the journal's entry of :data:`keys.ROLE`, and ``cluster_made`` says that one of ours is on record for the
     cluster. ``tags`` are those beside marks and the user's for a role of ours.
     """
     kept = recorded if recorded and recorded.id and recorded.state.counts else None
@@ -80,25 +75,13 @@ def decide_role(
     if wish.name:
         return _decide_given(wish.name, wish)
     if FeatureGate.EKS_ENABLE_IAM in gates:
-        return _decide_own(own_name(eks_name), eks_name, wish, gates, partition, tags)
+        return _decide_own(build_role_name(eks_name), eks_name, wish, gates, partition, tags)
     return _decide_given(DEFAULT_ROLE, wish)
 
 
 def role_arn(known: ReadyNodes) -> str:
     """Return the ARN for EKS, once the role is ready."""
     return str(known[ROLE].attributes["arn"])
-
-
-def own_name(eks_name: str) -> str:
-    """Return the name of a role of ours, cut with a digest where IAM takes no longer one.
-
-    Upstream does not cut it: its clusters with long names have no role.
-    """
-    room = _NAME_LIMIT - len(_SUFFIX)
-    if len(eks_name) > room:
-        digest = hashlib.sha256(eks_name.encode()).hexdigest()[:_DIGEST]
-        eks_name = f"{eks_name[: room - _DIGEST - 1]}-{digest}"
-    return f"{eks_name}{_SUFFIX}"
 
 
 def trust() -> dict[str, Any]:
