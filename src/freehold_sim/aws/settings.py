@@ -103,6 +103,7 @@ class Quotas:
     nodegroups_per_cluster: int = 30
     buckets: int = 10000
     roles: int = 1000
+    oidc_providers: int = 100
     tags: int = 50
     arns_per_tag_call: int = 20
 
