@@ -31,7 +31,11 @@ AWS_MANAGED_CONTROL_PLANE = ServedName(
     aws_names.AWS_MANAGED_CONTROL_PLANE_PLURAL,
     aws_names.AWS_MANAGED_CONTROL_PLANE_FINALIZER,
     link=ClusterLink.CONTROL_PLANE,
-    machines=MachineName(aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL),
+    machines=(
+        MachineName(
+            names.INFRASTRUCTURE_GROUP, names.V1BETA2, aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL
+        ),
+    ),
     fields=AWS_MANAGED_CONTROL_PLANE_FIELDS,
     once_in_account=True,
     collectable=True,
