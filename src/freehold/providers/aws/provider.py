@@ -8,6 +8,7 @@ from freehold.api.names import BOOTSTRAP_GROUP, CONTROL_PLANE_GROUP, INFRASTRUCT
 from freehold.api.placeholders import Placeholder
 from freehold.providers.aws.access import access_of, has_credentials, other_clients
 from freehold.providers.aws.cluster.kind import CLUSTER
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE_TEMPLATE, CONTROL_PLANE
 from freehold.providers.aws.machine.kind import AWS_CLUSTER_TEMPLATE, AWS_MACHINE_TEMPLATE, MACHINE
 from freehold.providers.aws.managed_cluster.kind import AWS_MANAGED_CLUSTER_TEMPLATE, MANAGED_CLUSTER
 from freehold.providers.aws.types.served import (
@@ -40,10 +41,12 @@ PLACEHOLDERS = (
 
 def _types() -> tuple[ServedKind, ...]:
     from freehold.providers.aws.machine.types.crd import AWS_TEMPLATES
+    from freehold.providers.aws.control_plane.types.crd import AWS_MANAGED_CONTROL_PLANE_TEMPLATES
     from freehold.providers.aws.managed_cluster.types.crd import AWS_MANAGED_CLUSTER_TEMPLATES
     from freehold.providers.aws.types.kinds import AWS_IDENTITIES, AWS_TAGS
 
-    return (*AWS_IDENTITIES, *AWS_TEMPLATES, AWS_MANAGED_CLUSTER_TEMPLATES, AWS_TAGS)
+    templates = (*AWS_TEMPLATES, AWS_MANAGED_CONTROL_PLANE_TEMPLATES, AWS_MANAGED_CLUSTER_TEMPLATES)
+    return (*AWS_IDENTITIES, *templates, AWS_TAGS)
 
 
 def _tag_spec() -> type[ApiModel]:
@@ -61,10 +64,15 @@ def _tag_dialect() -> TagDialect:
 AWS = Provider(
     name="aws",
     title="AWS",
-    objects=(CLUSTER, MACHINE),
+    objects=(CLUSTER, MACHINE, CONTROL_PLANE),
     mirrors=(MANAGED_CLUSTER,),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
-    templates=(AWS_MACHINE_TEMPLATE, AWS_CLUSTER_TEMPLATE, AWS_MANAGED_CLUSTER_TEMPLATE),
+    templates=(
+        AWS_MACHINE_TEMPLATE,
+        AWS_CLUSTER_TEMPLATE,
+        AWS_MANAGED_CONTROL_PLANE_TEMPLATE,
+        AWS_MANAGED_CLUSTER_TEMPLATE,
+    ),
     tags=TagKind(AWS_METADATA, _tag_spec, _tag_dialect),
     access=access_of,
     has_credentials=has_credentials,

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.aws import api_names as aws_names
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.base import BuildMirror, MirrorKind
 
 if TYPE_CHECKING:
     from freehold.api.served_kind import ServedKind
-
-CONTROL_PLANE = ServedName(
-    "controlplane.cluster.x-k8s.io", names.V1BETA2, "AWSManagedControlPlane", "awsmanagedcontrolplanes",
-    "awsmanagedcontrolplane.controlplane.cluster.x-k8s.io", link=ClusterLink.CONTROL_PLANE,
-)  # fmt: skip
 
 AWS_MANAGED_CLUSTER = ServedName(
     names.INFRASTRUCTURE_GROUP,
@@ -46,4 +42,4 @@ def _build() -> BuildMirror:
     return build_mirror
 
 
-MANAGED_CLUSTER = MirrorKind(AWS_MANAGED_CLUSTER, CONTROL_PLANE, _describe, _build)
+MANAGED_CLUSTER = MirrorKind(AWS_MANAGED_CLUSTER, AWS_MANAGED_CONTROL_PLANE, _describe, _build)
