@@ -61,9 +61,7 @@ class MirrorReconciler:
             case gate.Proceed():
                 source, after = await self._find_source(raw, around)
                 update = self._kind.build()(raw, source, now)
-                if (
-                    update.patch
-                ):  # before the status: whoever sees ready must see it (capi-contract.md C5)
+                if update.patch:  # before the status: whoever sees ready must see it (capi-contract.md C5)
                     await document.apply(update.patch)
                     update = self._kind.build()(document.raw, source, now)
                 await document.patch_status(update.status)

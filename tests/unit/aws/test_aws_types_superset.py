@@ -17,7 +17,10 @@ from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.aws.cluster.types.spec import AWSCluster
-from freehold.providers.aws.control_plane.types.crd import AWS_MANAGED_CONTROL_PLANE_TEMPLATES, AWS_MANAGED_CONTROL_PLANES
+from freehold.providers.aws.control_plane.types.crd import (
+    AWS_MANAGED_CONTROL_PLANE_TEMPLATES,
+    AWS_MANAGED_CONTROL_PLANES,
+)
 from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlane
 from freehold.providers.aws.machine.types.crd import AWS_MACHINES, AWS_TEMPLATES
 from freehold.providers.aws.machine.types.spec import AWSMachine

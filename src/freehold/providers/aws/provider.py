@@ -40,8 +40,8 @@ PLACEHOLDERS = (
 
 
 def _types() -> tuple[ServedKind, ...]:
-    from freehold.providers.aws.machine.types.crd import AWS_TEMPLATES
     from freehold.providers.aws.control_plane.types.crd import AWS_MANAGED_CONTROL_PLANE_TEMPLATES
+    from freehold.providers.aws.machine.types.crd import AWS_TEMPLATES
     from freehold.providers.aws.managed_cluster.types.crd import AWS_MANAGED_CLUSTER_TEMPLATES
     from freehold.providers.aws.types.kinds import AWS_IDENTITIES, AWS_TAGS
 
