@@ -25,6 +25,7 @@ from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.needs import KeyNeed, read_needs
 from freehold.controllers.keyring.secret import SecretRing
 from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.mirrors import build_mirror_controller
 from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.objects import ApiObject, separate_managers
 from freehold.controllers.observation_log import LookLog, LookRecord
@@ -54,7 +55,7 @@ from freehold.providers.base import CloudAccess, ConnectionContext, ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.objects.served_resources import resource_around, resource_of
-from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
+from freehold.providers.registry import METADATA, MIRRORS, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
 from freehold.tags import ledger_store
 from freehold.tags.controller import OperatorScope, metadata_controllers
 from freehold.tags.key_needs import tag_needs
@@ -189,6 +190,11 @@ class Operator:
                 client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
                 tuple(self._controllers), settings.observers, audit,
             )  # fmt: skip
+            mode, namespace = ClusterApiMode(settings.cluster_api), settings.namespace or ""
+            self._controllers += [
+                build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers)
+                for kind in MIRRORS
+            ]
             keeper.on_change = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -338,7 +344,7 @@ def merge_health(healths: Sequence[Health]) -> Health:
 
 async def refuse_peers(client: ObjectReader) -> None:
     """Refuse to start beside another provider of the same kinds, or where RBAC hides whether there is one."""
-    for served in (*SERVED, *TEMPLATES, *REFERRED_TO, *METADATA):
+    for served in (*SERVED, *(kind.served for kind in MIRRORS), *TEMPLATES, *REFERRED_TO, *METADATA):
         await _refuse_peer_of(client, served.crd)
 
 

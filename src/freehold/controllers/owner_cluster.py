@@ -55,7 +55,7 @@ class OwnerClusterReader:
             return gate.ClusterContext(self._mode, crds, found, around=Around(machine))
         if crds is gate.Presence.ABSENT or self._served.link is ClusterLink.MACHINE:
             return gate.ClusterContext(self._mode, crds)
-        return gate.ClusterContext(self._mode, crds, referrer=await self._find_referrer(namespace, raw))
+        return gate.ClusterContext(self._mode, crds, referrer=await self.find_referrer(raw))
 
     async def _complete_around(self, raw: Mapping[str, Any], context: gate.ClusterContext) -> Around:
         """Read what a machine is part of. With an owner only its Cluster tells what that is."""
@@ -131,9 +131,10 @@ class OwnerClusterReader:
             return []
         return list(found.items)
 
-    async def _find_referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
+    async def find_referrer(self, raw: Mapping[str, Any]) -> gate.ClusterLookup:
+        """Find the Cluster of the namespace that refers to the object."""
         try:
-            clusters = await self._client.list(CLUSTERS, namespace)
+            clusters = await self._client.list(CLUSTERS, raw["metadata"].get("namespace", ""))
         except kube.ObjectNotFound:
             return gate.NoCluster()
         except kube.KubeError as error:

@@ -205,6 +205,20 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterL
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
+def find_referred_name(cluster: Mapping[str, Any], served: ServedName) -> str:
+    """Find the object of this kind that a Cluster names in the field of its link; empty if it is of another kind."""
+    reference = (cluster.get("spec") or {}).get(served.link.value) or {}
+    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
+    ours = (group, reference.get("kind")) == (served.group, served.kind)
+    return str(reference.get("name") or "") if ours else ""
+
+
+def find_cluster(context: ClusterContext) -> Mapping[str, Any] | None:
+    """Find the Cluster that owns an object, or refers to it; None if none is known."""
+    found = [each.cluster for each in (context.owner, context.referrer) if isinstance(each, FoundCluster)]
+    return found[0] if found else None
+
+
 def leaves_alone(decision: GateDecision) -> bool:
     """Return whether nothing of the object is written but its status, or the finalizer in a move."""
     return isinstance(decision, Skip | Pause | ReleaseForMove)

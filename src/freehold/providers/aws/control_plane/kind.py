@@ -42,6 +42,14 @@ AWS_MANAGED_CONTROL_PLANE = ServedName(
     left_out=AWS_MANAGED_CONTROL_PLANE_STATUS_LEFT_OUT,
     parts=aws_names.AWS_CONTROL_PLANE_PART_CONDITIONS,
 )
+AWS_MANAGED_CONTROL_PLANE_TEMPLATE = ServedName(
+    names.CONTROL_PLANE_GROUP,
+    names.V1BETA2,
+    aws_names.AWS_MANAGED_CONTROL_PLANE_TEMPLATE_KIND,
+    aws_names.AWS_MANAGED_CONTROL_PLANE_TEMPLATE_PLURAL,
+    "",
+    link=ClusterLink.NONE,
+)
 
 
 def _describe() -> ServedKind:
