@@ -6,7 +6,8 @@
   ``record_guard.py`` and ``mending.py`` keep the journal against others, ``exclusive_use.py``, ``name_claims.py``,
   ``person_decisions.py`` and ``collecting.py`` are asked on its way, ``pass_events.py`` and ``observation_log.py`` tell
   what came of it.
-- ``objects.py``, ``other_objects.py``, ``owner_cluster.py``: reads and writes of the API server.
+- ``objects.py``, ``other_objects.py``, ``owner_cluster.py``, ``secret_reader.py``, ``secret_writer.py``: reads and
+  writes of the API server.
 - ``events.py``, ``metrics.py``, ``metrics_server.py``, ``observers.py``: what a person sees of it.
 - ``plan``, ``keyring``, ``recovery``: folders of their own.
 """

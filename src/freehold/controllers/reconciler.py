@@ -31,6 +31,7 @@ from freehold.controllers.pass_events import find_events
 from freehold.controllers.person_decisions import read_decisions, record_conclusions
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
 from freehold.controllers.secret_reader import NamespaceSecrets
+from freehold.controllers.secret_writer import SecretWriter
 from freehold.engine import engine
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
@@ -54,6 +55,7 @@ from freehold.providers.objects.adapter import (
     WantedGraph,
 )
 from freehold.providers.objects.identity import ParentStanding
+from freehold.providers.objects.kept_secrets import report_untold
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -93,6 +95,7 @@ class Reconciler:
     """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
     ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
+    ``secrets`` writes those that objects keep; None where nothing is written, as in a plan.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Reconciler:
         *,
         collects: bool = False,
         reader: ObjectReader | None = None,
+        secrets: SecretWriter | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -120,6 +124,7 @@ class Reconciler:
         self._collections = collections
         self._collects = collects
         self._reader = reader
+        self._secrets = secrets
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._look_requested: set[str] = set()
@@ -282,8 +287,9 @@ class Reconciler:
         plan = await exclusive_use.claim_name(self._claims, document.raw, journal, plan)
         plan = await exclusive_use.refuse_shared(self._others, document.raw, journal, plan)
         if not isinstance(plan, WantedGraph):
-            report = PassReport(plan, current.stored)
+            report = await self._keep_secrets(current, proceed, PassReport(plan, current.stored))
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
+            after = min(after, report.secrets.after)
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
@@ -297,12 +303,23 @@ class Reconciler:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
             return self._hold_for_error(document, error)
-        report = PassReport(plan, done.journal, done.outcomes)
+        report = await self._keep_secrets(current, proceed, PassReport(plan, done.journal, done.outcomes))
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
         await record_conclusions(document, self._recorder, current.binding.cloud, done.decided)
-        return PassEnd(RequeueAfter(done.after, done.at_rest), notes=done.notes)
+        after = min(done.after, report.secrets.after)
+        return PassEnd(RequeueAfter(after, done.at_rest), notes=done.notes)
+
+    async def _keep_secrets(self, current: _ObjectPass, proceed: gate.Proceed, report: PassReport) -> PassReport:
+        """Keep the Secrets of an object, before its status says that they are there."""
+        if self._secrets is None:
+            return report
+        try:
+            wanted = await current.binding.adapter.find_secrets(current.document.raw, proceed, report)
+        except CloudError as error:
+            return replace(report, secrets=report_untold(error))
+        return replace(report, secrets=await self._secrets.keep(current.document.raw, wanted))
 
     def _forget_readings(self, current: _ObjectPass) -> None:
         """Drop cached readings: those of the account, and of the kinds' caches those of this object."""

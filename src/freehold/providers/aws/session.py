@@ -135,6 +135,27 @@ class AwsSession:
         """The id of the key that requests are signed with now; no secret."""
         return self._credentials.get_frozen_credentials().access_key
 
+    @property
+    def keys(self) -> Keys:
+        """The keys that requests are signed with now."""
+        return self._credentials.get_frozen_credentials()
+
+    @property
+    def token_host(self) -> str:
+        """The host of STS in this region, in the domain of its partition; also where a simulated cloud stands in."""
+        found = (
+            _shared_session().get_component("endpoint_resolver").construct_endpoint("sts", self.region, self.partition)
+        )
+        return str(found["hostname"])
+
+    def now(self) -> float:
+        """Return the time that AWS counts by."""
+        return self._wall()
+
+    def require_life(self, seconds: float) -> None:
+        """Make keys due for renewal that AWS refuses sooner than in so many seconds, where that is known."""
+        self._credentials.require_life(seconds)
+
     def forget(self, refused: str) -> bool:
         """Forget the access key ``refused``, which AWS calls expired. Return whether another one can be fetched."""
         return self._credentials.forget(refused)

@@ -1,0 +1,1 @@
+"""AWSManagedControlPlane: the control plane of a cluster, run by EKS."""
