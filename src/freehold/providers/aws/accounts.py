@@ -47,7 +47,7 @@ from freehold.providers.aws.identity_objects import (
 from freehold.providers.aws.machine.facts_reader import AwsMachineFactsReader
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from freehold.providers.aws.registry import aws_kinds
-from freehold.providers.aws.session import AwsSession, Mount
+from freehold.providers.aws.session import AwsSession, Mount, find_sts_host
 from freehold.providers.aws.tags.tag_map import AwsCodec
 from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold.providers.objects.adapter import Adapter
@@ -113,7 +113,7 @@ class AwsAccount(ServedAccount):
         """Sign a token that lets this identity into an EKS cluster for 15 minutes. Raises CloudError."""
         keys = await self.client.prepare_keys(cluster_token.KEYS_LIFE)
         session = self._session
-        return cluster_token.sign(keys, session.region, session.token_host, eks_name, session.now())
+        return cluster_token.sign(keys, session.region, find_sts_host(session.region), eks_name, session.now())
 
     def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())

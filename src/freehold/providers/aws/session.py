@@ -140,14 +140,6 @@ class AwsSession:
         """The keys that requests are signed with now."""
         return self._credentials.get_frozen_credentials()
 
-    @property
-    def token_host(self) -> str:
-        """The host of STS in this region, in the domain of its partition; also where a simulated cloud stands in."""
-        found = (
-            _shared_session().get_component("endpoint_resolver").construct_endpoint("sts", self.region, self.partition)
-        )
-        return str(found["hostname"])
-
     def now(self) -> float:
         """Return the time that AWS counts by."""
         return self._wall()
@@ -265,6 +257,17 @@ def _botocore_session() -> Any:
     # The global address of STS is in one region and gives tokens that opt-in regions refuse.
     session.set_config_variable("sts_regional_endpoints", "regional")
     return session
+
+
+@cache
+def find_sts_host(region: str) -> str:
+    """Return the host of STS in a region, in the domain of its partition, wherever requests are sent."""
+    from botocore.config import Config
+
+    none = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "none")  # botocore would look for some
+    plain = Config(ignore_configured_endpoint_urls=True, use_fips_endpoint=False, use_dualstack_endpoint=False)
+    client = _botocore_session().create_client("sts", region_name=region, config=plain, **none)
+    return urlsplit(client.meta.endpoint_url).hostname or ""
 
 
 def _sending_session() -> Any:
