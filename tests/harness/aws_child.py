@@ -86,6 +86,10 @@ class ChildAdapter:
 
         return WantedGraph(GraphMode.CREATE, Graph([Node(INSTANCE, name, request)]))
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         found = dict(raw.get("status") or {})
         if report.journal:

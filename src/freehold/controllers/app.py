@@ -41,6 +41,7 @@ from freehold.controllers.owner_cluster import (
     map_parent,
 )
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.secret_writer import SecretWriter
 from freehold.controllers.timing import RunningTime
 from freehold.engine.clock import SystemClock
 from freehold.engine.interface import Intervals
@@ -180,6 +181,7 @@ class Operator:
                     served, accounts, keeper, settings.clock, recorder, others, claims,
                     Collections(settings.clock, others.list_stored),
                     collects=collects_new_objects(served, settings.gates), reader=client,
+                    secrets=SecretWriter(client, settings.clock),
                 )  # fmt: skip
                 controller = self._build_controller(client, served, reconciler, keeper)
                 self._served[served.kind] = controller, reconciler.look_log

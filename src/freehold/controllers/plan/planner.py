@@ -334,6 +334,10 @@ class _ReportingAdapter:
     async def find_desired(self, raw: Mapping[str, Any], proceed: gate.Proceed, journal: Journal) -> Desired:
         return await self._inner.find_desired(raw, proceed, journal)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: gate.Proceed, report: PassReport) -> tuple[()]:
+        """Find none: a plan writes nothing."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         self.report = self.report_of_pass = report
         return self._inner.build_status(raw, report, now)

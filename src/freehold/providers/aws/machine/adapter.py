@@ -90,6 +90,10 @@ class AWSMachineAdapter:
             return replace(bootstrap, notes=notes)
         return build_desired(plan, bootstrap, notes)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
