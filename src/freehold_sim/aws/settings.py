@@ -41,6 +41,7 @@ class Delays:
     create_nodegroup: float = 180.0
     delete_nodegroup: float = 240.0
     create_addon: float = 30.0
+    update_addon: float = 30.0
     delete_addon: float = 20.0
 
     def scaled(self, factor: float) -> "Delays":
