@@ -138,6 +138,13 @@ class DryRunDriver:
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
         return overlay.predict_remaining(kind, await kind.driver.by_nonce(there, real, nonces))
 
+    async def find_impossible(self, seen: Observed, changes: Request) -> Mapping[str, CloudError]:
+        inner = self._kind.attributes.judge
+        if inner is None or is_planned(seen.id):
+            return {}
+        question = ("find_impossible", self._kind.name, seen.id, _text(changes))
+        return await self._overlay.once(question, lambda: inner.find_impossible(seen, changes))
+
     async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         inner, overlay = self._kind.creation.find_untagged, self._overlay
         if inner is None or mentions_planned(request):
@@ -365,6 +372,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
             neighbours=driver if kind.creation.neighbours else None,
             find_untagged=driver if kind.creation.find_untagged else None,
         ),
+        attributes=replace(kind.attributes, judge=driver if kind.attributes.judge else None),
         parts=replace(
             kind.parts,
             driver=driver if kind.parts.driver else None,

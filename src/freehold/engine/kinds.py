@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.engine.drivers import (
+    ChangeJudge,
     ContainerDriver,
     ContentsDriver,
     Driver,
@@ -109,6 +110,10 @@ class AttributeRules:
     """Return the values of mutable attributes in a new resource that its create does not carry, by its request."""
     calls_a_change: Callable[[Request], int] = len
     """Return how many calls an update of these attributes takes at most: one each, where a kind does not say."""
+    judge: ChangeJudge | None = None
+    """Knows the changes that the cloud never makes."""
+    chosen: frozenset[str] = frozenset()
+    """Those that the cloud chooses where a request leaves them empty: then they are not compared."""
     changeable: frozenset[str] = frozenset()
     """Those that no update changes, and that a person can change in the cloud."""
     create_only: frozenset[str] = frozenset()
