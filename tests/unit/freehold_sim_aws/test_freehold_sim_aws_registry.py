@@ -71,8 +71,8 @@ def test_an_operation_that_is_not_served_is_refused_by_name(sim: Any) -> None:
          "DefaultActions.Order"),
         (lambda sim: sim.secretsmanager.create_secret(Name="a", AddReplicaRegions=[{"Region": "eu-west-1"}]),
          "AddReplicaRegions"),
-        (lambda sim: sim.eks.create_cluster(name="a", roleArn="b", resourcesVpcConfig={}, deletionProtection=True),
-         "deletionProtection"),
+        (lambda sim: sim.eks.create_cluster(name="a", roleArn="b", resourcesVpcConfig={}, zonalShiftConfig={}),
+         "zonalShiftConfig"),
     ],
     ids=["top", "structure", "in a list", "query protocol", "json", "rest-json"],
 )  # fmt: skip
