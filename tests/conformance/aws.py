@@ -18,6 +18,9 @@ from freehold.providers.aws.kinds import (
     bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
+    eks_access_entry,
+    eks_addon,
+    eks_cluster,
     elastic_ip,
     instance,
     internet_gateway,
@@ -54,11 +57,15 @@ KINDS: tuple[Callable[[AwsClient], Kind], ...] = (
     s3_bucket.kind,
     instance.kind,
     bootstrap_secret.kind,
+    eks_cluster.kind,
+    eks_addon.kind,
+    eks_access_entry.kind,
 )
 
 HOMES = {
     "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
     "security-group": "vpc", "vpc-endpoint": "vpc", "listener": "network-load-balancer",
+    "eks-addon": "eks-cluster", "eks-access-entry": "eks-cluster",
 }  # fmt: skip
 """The kinds that are created inside another resource, and the kind of that resource."""
 
@@ -199,12 +206,33 @@ class AwsBench(Verbs, AwsAccount):
                 return {}
             case "bootstrap-secret":
                 return {"value": "bootstrap data"}
+            case "eks-cluster":
+                return self._cluster_request(ids)
+            case "eks-addon":
+                return {
+                    "name": "vpc-cni", "cluster": CLUSTER, "version": "", "configuration": "", "role_arn": "",
+                    "resolve_conflicts": "OVERWRITE", "preserve": False,
+                }  # fmt: skip
+            case "eks-access-entry":
+                return {
+                    "cluster": CLUSTER, "principal_arn": self._role("admin"), "type": "STANDARD",
+                    "groups": ["viewers"], "username": "admin",
+                }  # fmt: skip
             case "instance":
                 return {
                     "image_id": "ami-0a0000000000000c1", "instance_type": "t3.micro", "subnet_id": ids["subnet"],
                     "security_groups": [ids["security-group"]],
                 }  # fmt: skip
         return self._balancing_request(kind, ids)
+
+    def _cluster_request(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "name": CLUSTER, "version": "1.34", "role_arn": self._role("eks", "eks.amazonaws.com"),
+            "subnets": sorted([ids["subnet"], self.other_zone()]), "security_groups": [ids["security-group"]],
+            "endpoint_public": True, "endpoint_private": True, "public_cidrs": ["192.0.2.0/24"], "logging": ["api"],
+            "access_mode": "API_AND_CONFIG_MAP", "creator_admin": True, "self_managed_addons": False,
+            "encryption_key": "", "upgrade_policy": "STANDARD", "service_cidr": "",
+        }  # fmt: skip
 
     def _balancing_request(self, kind: str, ids: Mapping[str, str]) -> dict[str, Any]:
         placed = {
@@ -250,6 +278,9 @@ NEEDS = {
     "target-group": ("vpc",),
     "listener": ("network-load-balancer", "target-group"),
     "instance": ("vpc", "internet-gateway", "subnet", "security-group"),
+    "eks-cluster": ("vpc", "subnet", "security-group"),
+    "eks-addon": ("vpc", "subnet", "security-group", "eks-cluster"),
+    "eks-access-entry": ("vpc", "subnet", "security-group", "eks-cluster"),
 }
 """What must be there before a create of the kind."""
 

@@ -165,6 +165,8 @@ class DryRunDriver:
     async def update(self, ref: Ref, changes: Request) -> None:
         overlay, kind = self._overlay, self._kind
         before = (await self.observe([ref]))[ref.id]
+        changes = {name: value for name, value in changes.items() if before.attributes.get(name) != value}
+        changes = {name: value for name, value in changes.items() if name in kind.attributes.mutable}
         for attribute, after in sorted(changes.items()):
             had = before.attributes.get(attribute)
             overlay.writes.append(Write(Action.UPDATE, kind.name, ref.id, attribute, had, after))

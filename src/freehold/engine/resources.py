@@ -75,12 +75,14 @@ class Ref(NamedTuple):
     """Enough to ask a driver about a resource: its id and what its mark is attached to.
 
     ``delete_requested``: the cloud took our request to delete it, and the resource is older than any read lag, so a
-    list without it need not be confirmed by a read of its id.
+    list without it need not be confirmed by a read of its id. ``told``: what its create set for its delete
+    (:attr:`kinds.DeleteRules.told`).
     """
 
     id: str
     target: str = ""
     delete_requested: bool = False
+    told: frozenset[str] = frozenset()
 
 
 class ParentResource(NamedTuple):

@@ -142,14 +142,15 @@ async def _change_attributes(ctx: PassContext, key: NodeKey, wanted: Request, su
     impossible = await judge.find_impossible(observed, changes) if judge and changes else {}
     possible = {name: value for name, value in changes.items() if name not in impossible}
     if possible:
-        await _send_changes(ctx, key, observed, possible)
+        beside = {name: wanted[name] for name in ctx.kind(key).attributes.beside if name in wanted}
+        await _send_changes(ctx, key, observed, possible, beside)
     surpassed += [each.message for each in impossible.values() if isinstance(each, Surpassed)]
     for refused in impossible.values():
         if not isinstance(refused, Surpassed):
             raise refused
 
 
-async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, changes: Request) -> None:
+async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, changes: Request, beside: Request) -> None:
     """Send changes, unless the cloud takes none before it is done with another one."""
     node, entry = ctx.node(key), ctx.journal.entries[key]
     if observed.busy and not ctx.deps.foresees:
@@ -157,7 +158,7 @@ async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, chan
         after = min(max(BUSY_LOOK, (ctx.now - node.busy_since) / 4), BUSY_LOOKS)
         raise NotReady(f"{observed.busy}; {', '.join(sorted(changes))} follows", after=after)
     node.busy_since = None
-    await ctx.kind(key).driver.update(Ref(entry.id, entry.target), changes)
+    await ctx.kind(key).driver.update(Ref(entry.id, entry.target), {**beside, **changes})
     name, attributes = str(changes.get("name", observed.name)), {**observed.attributes, **changes}
     node.last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
 

@@ -48,7 +48,7 @@ KINDS: tuple[KindFacts, ...] = (
         delete="DeleteAddon",
         deleted_by="addonName",
         arn_type="addon",
-        indexed_as="eks:addon",
+        indexed_as="",
         tags_in="tags",
         token_in="clientRequestToken",  # noqa: S106 - the name of a parameter
         natural_key="name in the cluster: ResourceInUseException",
@@ -70,15 +70,13 @@ KINDS: tuple[KindFacts, ...] = (
         delete="DeleteAccessEntry",
         deleted_by="principalArn",
         arn_type="access-entry",
-        indexed_as="eks:access-entry",
+        indexed_as="",
         tags_in="tags",
         token_in="clientRequestToken",  # noqa: S106 - the name of a parameter
         natural_key="principal in the cluster: ResourceInUseException",
         mutable={"kubernetesGroups": "UpdateAccessEntry", "username": "UpdateAccessEntry"},
         immutable=("clusterName", "principalArn", "type"),
-        parts=(
-            PartFacts("access-policy", "policy and scope", "AssociateAccessPolicy", "DisassociateAccessPolicy"),
-        ),
+        parts=(PartFacts("access-policy", "policy and scope", "AssociateAccessPolicy", "DisassociateAccessPolicy"),),
         reads=("ListAccessEntries", "ListAssociatedAccessPolicies"),
     ),
 )
