@@ -4,7 +4,7 @@ policies and its session policy both allow, for each resource that the call name
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from freehold_sim.aws import policies, secrets
+from freehold_sim.aws import kms, policies, secrets
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.errors import CODES
 from freehold_sim.aws.tag_conditions import knows_resource_tags
@@ -29,6 +29,10 @@ _OF_RULES = frozenset(
 )
 """Permission for these is asked on the group whose rules change, not on the rules or on the groups that they name
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_examples_ec2_securitygroups-vpc.html)."""
+
+_OF_EKS = ("name", "clusterName", "resourceArn")
+"""Permission of EKS is asked on these, not on the network, the role or the key that a request names
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html#list_eks-actions-as-permissions)."""
 
 _FREE = frozenset({("sts", "GetCallerIdentity")})
 """What everybody may ask, whatever a policy says."""
@@ -104,7 +108,26 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
         found += _implied_by_launch(call)
+    if call.service == "eks":
+        found += _implied_by_eks(call)
     return found
+
+
+def _implied_by_eks(call: Call) -> Iterator[_Implied]:
+    """Yield what a create with tags needs, a cluster for its role, and secrets for the key that encrypts them.
+
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html#list_eks-operations,
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
+    """
+    if call.operation.startswith("Create") and call.params.get("tags"):
+        yield _Implied("eks:TagResource", _missing(call))
+    if call.operation == "CreateCluster":
+        yield _Implied("iam:PassRole", call.params["roleArn"], (("iam:passedtoservice", "eks.amazonaws.com"),))
+    for row in call.params.get("encryptionConfig", ()):
+        key = kms.usable(call, row.get("provider", {}).get("keyArn", ""))
+        if key is not None:
+            yield _Implied("kms:DescribeKey", key["arn"], refusal="InvalidRequestException")
+            yield _Implied("kms:CreateGrant", key["arn"], refusal="InvalidRequestException")
 
 
 def _implied_by_launch(call: Call) -> Iterator[_Implied]:
@@ -154,6 +177,8 @@ def _named(call: Call) -> list[Record]:
     params = call.params
     if call.operation in _OF_RULES:
         params = {"GroupId": params.get("GroupId", "")}
+    if call.service == "eks":
+        params = {name: params.get(name, "") for name in _OF_EKS}
     for text in _texts(params):
         record = call.world.by_arn(text)
         rows = [record] if record else [table[text] for table in tables if text in table]
@@ -162,7 +187,9 @@ def _named(call: Call) -> list[Record]:
 
 
 def _missing(call: Call) -> str:
-    """Return what a call is about that names nothing which exists: a secret by its future name, else anything."""
+    """Return what a call is about that names nothing which exists: its future ARN where that is known."""
+    if call.operation == "CreateCluster":
+        return f"arn:{call.partition}:eks:{call.region}:{call.account}:cluster/{call.params['name']}"
     name = call.params.get("SecretId", call.params.get("Name")) if call.service == "secretsmanager" else None
     if name is None:
         return "*"

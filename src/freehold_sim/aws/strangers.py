@@ -9,6 +9,7 @@ from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
 from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
+from freehold_sim.aws.eks import versions
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
@@ -62,6 +63,8 @@ class Strangers:
                 self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
+            case "upgrade":
+                return {"update": self.upgrade(body["id"])}
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -224,6 +227,17 @@ class Strangers:
         """Take a spot instance back; raises ValueError for another one."""
         self._cloud.settle()
         instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
+
+    def upgrade(self, ident: str) -> str:
+        """Let EKS update a cluster to the next version, as at the end of support. Returns the id of the update.
+
+        https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html#extended-support-faqs
+        """
+        record = self.find(ident)
+        after = f"1.{versions.minor(record['view']['version']) + 1}"
+        params = {"name": record["id"], "version": after}
+        made = self.call("eks", "UpdateClusterVersion", params, record["account"], record["region"])
+        return str(made["update"]["id"])
 
     # -- the complete view ------------------------------------------------------------------------------------
 

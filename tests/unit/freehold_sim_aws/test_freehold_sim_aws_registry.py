@@ -88,6 +88,7 @@ WITHOUT_EFFECT = {
     "AllAvailabilityZones": "no zone needs to be opted in",
     "AllRegions": "no region needs to be opted in",
     "WithDecryption": "the parameters that are served are plain strings",
+    "force": "no check of readiness holds an update back",
     "resolveConflicts": "an add-on has nothing to conflict with",
     "ChecksumMode": "checksums are not kept",
     "ChecksumAlgorithm": "the transport of a simulator does not corrupt",

@@ -9,7 +9,7 @@ from typing import Any
 from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
-from freehold_sim.aws.eks import certificate, options, versions
+from freehold_sim.aws.eks import certificate, options, updates, versions
 from freehold_sim.aws.eks.common import (
     CLUSTER,
     FARGATE_PROFILE,
@@ -142,6 +142,8 @@ def delete_cluster(call: Call) -> dict[str, Any]:
     for kind, noun in ((NODEGROUP, "nodegroups"), (FARGATE_PROFILE, "Fargate profiles")):
         if call.where(kind, clusterName=cluster["id"]):
             raise in_use(f"Cluster has {noun} attached")
+    if updates.running(call, cluster):  # https://github.com/aws/containers-roadmap/issues/1511
+        raise in_use(f"Cannot delete because cluster {cluster['id']} currently has an update in progress")
     if cluster["view"]["status"] == "ACTIVE" and cluster["view"]["deletionProtection"]:
         raise Refused("InvalidRequestException", f"Cluster '{cluster['id']}' has deletion protection enabled")
     if cluster["view"]["status"] != "DELETING":
@@ -153,6 +155,7 @@ def delete_cluster(call: Call) -> dict[str, Any]:
 def release(world: World, cluster: Record, now: float) -> None:
     """Timer effect: what EKS made for a cluster goes with it."""
     remove_parts(world, cluster, now)
+    updates.forget(world, cluster, now)
     scope = scope_of(cluster["account"], cluster["region"])
     cards, groups = world.table(scope, "network-interface"), world.table(scope, "security-group")
     for ident in [ident for ident in cluster["interfaces"] if ident in cards]:
