@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from freehold.engine.errors import NotFound, NotReady
@@ -82,6 +83,11 @@ async def list_names(client: AwsClient, operation: str, items: str, cluster: str
     return rows
 
 
+def one_time_token() -> str:
+    """Return a client token for an update, which is sent once: after a crash the resource itself shows it."""
+    return token_hex(16)
+
+
 def is_being_updated(what: str) -> NotReady:
     """Return what a change that EKS took means: what is read shows the state before, until EKS is done."""
     return NotReady(f"EKS is updating {what}", after=FIRST_LOOK)
@@ -89,9 +95,7 @@ def is_being_updated(what: str) -> NotReady:
 
 def more_slowly(refused: NotReady, after: float = BUSY_SECONDS) -> NotReady:
     """Return the same refusal for the state of a cluster, to be tried again when that may be over."""
-    return NotReady(
-        refused.fact, advice=refused.advice, code=refused.code, request_id=refused.request_id, after=after
-    )
+    return NotReady(refused.fact, advice=refused.advice, code=refused.code, request_id=refused.request_id, after=after)
 
 
 async def read_all(reads: Sequence[Coroutine[Any, Any, DecodedResource | None]]) -> list[DecodedResource | None]:

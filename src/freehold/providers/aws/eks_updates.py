@@ -137,7 +137,7 @@ class Updates:
         return found
 
     async def _judge_version(self, seen: Observed, is_: str, wanted: str) -> CloudError | None:
-        """Refuse a version that is no minor version above: EKS goes up by one, and never down.
+        """Refuse a version that is no minor version above: EKS goes up by one, and we never go down.
 
         Where the wanted one is out of support, EKS has gone beyond it by itself.
         """
@@ -157,7 +157,7 @@ class Updates:
                 advice=f"Write {is_} into the spec",
             )
         return Invalid(
-            f"cluster {seen.name} has version {is_}, and EKS never goes back to {wanted}",
+            f"cluster {seen.name} has version {is_}, which is never lowered to {wanted}",
             advice=f"Write {is_}, or {now.next} for an upgrade",
         )
 
@@ -201,7 +201,14 @@ class Updates:
             wanted["access_mode"] = _next_mode(str(is_.get("access_mode", "")), wanted["access_mode"])
         cluster = {"clusterName": name} if sort.operation == "associate_encryption_config" else {"name": name}
         try:
-            reply = await self._client.write(SERVICE, sort.operation, name, **cluster, **sort.parameters(wanted))
+            reply = await self._client.write(
+                SERVICE,
+                sort.operation,
+                name,
+                clientRequestToken=eks.one_time_token(),
+                **cluster,
+                **sort.parameters(wanted),
+            )
         except NotReady as refused:
             raise eks.more_slowly(refused) from refused
         self._sent[name] = str((reply.get("update") or {}).get("id", ""))

@@ -69,7 +69,7 @@ class EksAccessEntryDriver(InnerDriver):
             said["username"] = request["username"]
         body = await self._write(
             "create_access_entry",
-            f"{request['principal_arn']} in {request['cluster']}",
+            str(request.get("name") or request["principal_arn"]),
             clusterName=request["cluster"],
             principalArn=request["principal_arn"],
             clientRequestToken=birth.token,
@@ -84,7 +84,7 @@ class EksAccessEntryDriver(InnerDriver):
             said["kubernetesGroups"] = list(changes["groups"])
         if "username" in changes:
             said["username"] = changes["username"]
-        await self._change("update_access_entry", ref, **said)
+        await self._change("update_access_entry", ref, clientRequestToken=eks.one_time_token(), **said)
 
     async def delete(self, ref: Ref) -> None:
         await self._change("delete_access_entry", ref)

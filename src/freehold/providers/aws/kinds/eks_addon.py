@@ -69,7 +69,7 @@ class EksAddonDriver(InnerDriver):
         said = {member: request[name] for name, member in _MEMBERS.items() if request.get(name)}
         body = await self._write(
             "create_addon",
-            f"{request['name']} of {request['cluster']}",
+            request["name"],
             clusterName=request["cluster"],
             addonName=request["name"],
             clientRequestToken=birth.token,
@@ -85,14 +85,13 @@ class EksAddonDriver(InnerDriver):
         """
         cluster, name = _place(ref)
         is_ = await self._read(cluster, name)
-        if is_ is None or all(
-            is_.attributes.get(each, changes[each]) == changes[each] for each in _COMPARED & changes.keys()
-        ):
+        if is_ is None or not any(is_.attributes[each] != changes[each] for each in _said(changes)):
             return
         said = {member: changes[each] for each, member in _MEMBERS.items() if changes.get(each)}
         if changes.get("configuration") == "" and is_.attributes["configuration"]:
             said["configurationValues"] = _NO_CONFIGURATION
-        await self._write("update_addon", f"{name} of {cluster}", clusterName=cluster, addonName=name, **said)
+        token = {"clientRequestToken": eks.one_time_token()}
+        await self._write("update_addon", f"{name} of {cluster}", clusterName=cluster, addonName=name, **token, **said)
         raise eks.is_being_updated(f"the addon {name} of cluster {cluster}")
 
     async def delete(self, ref: Ref) -> None:
@@ -119,6 +118,12 @@ class EksAddonDriver(InnerDriver):
 
 
 _COMPARED = frozenset({"version", "role_arn", "configuration"})
+_CHOSEN = frozenset({"version", "role_arn"})
+
+
+def _said(changes: Request) -> frozenset[str]:
+    """Return the attributes of which a request says something."""
+    return frozenset(name for name in _COMPARED & changes.keys() if changes[name] or name not in _CHOSEN)
 
 
 def _place(ref: Ref) -> tuple[str, str]:
@@ -136,7 +141,7 @@ def kind(client: AwsClient) -> Kind:
         parent_kind=CLUSTER_KIND,
         attributes=AttributeRules(
             mutable=_COMPARED,
-            chosen=frozenset({"version", "role_arn"}),
+            chosen=_CHOSEN,
             beside=frozenset({"role_arn", "resolve_conflicts"}),
             calls_a_change=lambda changes: 1,
             create_only=frozenset({PRESERVE}),
