@@ -129,7 +129,7 @@ class Updates:
                 refusal = _judge_access_mode(str(is_), str(wanted))
             elif name == "encryption_key" and is_:
                 refusal = Invalid(
-                    f"the Secrets of cluster {seen.name} are encrypted with {is_}: EKS neither changes nor removes that",
+                    f"Secrets of cluster {seen.name} are encrypted with {is_}: EKS neither changes nor removes that",
                     advice="Write that key into the spec",
                 )
             if refusal is not None:

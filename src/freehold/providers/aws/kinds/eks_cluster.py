@@ -1,4 +1,4 @@
-"""Kind ``eks-cluster``: a control plane that EKS runs; its engine id is its ARN, and a later one of its name has it too.
+"""Kind ``eks-cluster``: a control plane that EKS runs; its engine id is its ARN, which a later namesake has too.
 
 Request: ``name``, ``version`` (``1.33``), ``role_arn``, ``subnets``, ``security_groups``, ``endpoint_public``,
 ``endpoint_private``, ``public_cidrs``, ``logging`` (the types that are on), ``access_mode``, ``creator_admin``,
@@ -23,7 +23,6 @@ from freehold.providers.aws.eks_updates import MUTABLE, Updates, count_updates, 
 from freehold.providers.aws.kind_defaults import aws_kind
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import READS_AT_ONCE, chunks
-
 
 ROLE_SECONDS = 30.0
 """Seconds until a new role can surely be used."""
