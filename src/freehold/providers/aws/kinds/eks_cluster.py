@@ -1,4 +1,4 @@
-"""Kind ``eks-cluster``: a control plane that EKS runs; its engine id is its ARN, which a later namesake has too.
+"""Kind ``eks-cluster``: a control plane that EKS runs; its engine id is its ARN, as is that of a later namesake.
 
 Request: ``name``, ``version`` (``1.33``), ``role_arn``, ``subnets``, ``security_groups``, ``endpoint_public``,
 ``endpoint_private``, ``public_cidrs``, ``logging`` (the types that are on), ``access_mode``, ``creator_admin``,
