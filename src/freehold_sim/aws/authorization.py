@@ -92,7 +92,7 @@ def _implied(call: Call) -> list[_Implied]:
         untags = call.operation == "UntagResources"
         kinds = sorted({_tagged_kind(arn) for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
         return [_Implied(f"{name}:{_TAGS[kind][untags]}") for name, kind in kinds if kind in _TAGS]
-    found: list[_Implied] = []
+    found = _implied_by_key(call)
     if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
         found.append(_service_role("elasticloadbalancing"))
     if call.service in {"elb", "elbv2"} and call.operation.startswith("Create") and call.params.get("Tags"):
@@ -109,18 +109,7 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("iam:TagOpenIDConnectProvider", _missing(call)))
     if call.service == "eks":
         found += (_Implied(*each) for each in of_eks.implied(call))
-    return found + _implied_by_key(call)
-
-
-def _implied_by_key(call: Call) -> list[_Implied]:
-    """Return what a cluster needs whose secrets a key encrypts.
-
-    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
-    """
-    named = (row.get("provider", {}).get("keyArn", "") for row in call.params.get("encryptionConfig", ()))
-    keys = [key["arn"] for arn in named if (key := kms.usable(call, arn)) is not None]
-    actions = ("kms:DescribeKey", "kms:CreateGrant")
-    return [_Implied(action, key, refusal="InvalidRequestException") for key in keys for action in actions]
+    return found
 
 
 def _tagged_kind(arn: str) -> tuple[str, str]:
@@ -144,6 +133,17 @@ def _implied_by_launch(call: Call) -> Iterator[_Implied]:
     is_spot = call.params.get("InstanceMarketOptions", {}).get("MarketType") == "spot"
     if is_spot and not call.all("spot-instances-request"):
         yield _service_role("spot", "AuthFailure.ServiceLinkedRoleCreationNotPermitted")
+
+
+def _implied_by_key(call: Call) -> list[_Implied]:
+    """Return what a cluster needs whose secrets a key encrypts.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
+    """
+    named = (row.get("provider", {}).get("keyArn", "") for row in call.params.get("encryptionConfig", ()))
+    keys = [key["arn"] for arn in named if (key := kms.usable(call, arn)) is not None]
+    actions = ("kms:DescribeKey", "kms:CreateGrant")
+    return [_Implied(action, key, refusal="InvalidRequestException") for key in keys for action in actions]
 
 
 def _has_balancers(call: Call) -> bool:

@@ -236,7 +236,7 @@ def _part(call: Call) -> dict[str, str]:
 
 def describe_update(call: Call) -> dict[str, Any]:
     cluster, ident = cluster_of(call, call.params["name"]), call.params["updateId"]
-    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident]
+    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident and call.sees(row)]
     if not found:
         raise missing(f"No update found for ID: {ident}")
     return _reply(call, found)
@@ -244,7 +244,8 @@ def describe_update(call: Call) -> dict[str, Any]:
 
 def list_updates(call: Call) -> dict[str, Any]:
     cluster = cluster_of(call, call.params["name"])
-    return listed(call, "updateIds", [row["id"] for row in _of(call, cluster, _part(call))])
+    rows = [row for row in _of(call, cluster, _part(call)) if call.sees(row)]
+    return listed(call, "updateIds", [row["id"] for row in rows])
 
 
 def _token() -> Token:
