@@ -92,7 +92,7 @@ def _implied(call: Call) -> list[_Implied]:
         untags = call.operation == "UntagResources"
         kinds = sorted({_tagged_kind(arn) for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
         return [_Implied(f"{name}:{_TAGS[kind][untags]}") for name, kind in kinds if kind in _TAGS]
-    found = _implied_by_key(call)
+    found: list[_Implied] = []
     if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
         found.append(_service_role("elasticloadbalancing"))
     if call.service in {"elb", "elbv2"} and call.operation.startswith("Create") and call.params.get("Tags"):
@@ -101,6 +101,7 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("ec2:CreateTags"))
     if call.operation == "CreateBucket" and call.params.get("CreateBucketConfiguration", {}).get("Tags"):
         found.append(_Implied("s3:TagResource"))
+    found += _implied_by_key(call)
     if call.operation == "CreateSecret" and call.params.get("Tags"):
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
