@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from freehold_sim.aws import kms, policies, secrets
 from freehold_sim.aws.call import Call, Refused
+from freehold_sim.aws.eks import permissions as of_eks
 from freehold_sim.aws.errors import CODES
 from freehold_sim.aws.tag_conditions import knows_resource_tags
 from freehold_sim.aws.world import Record, scope_of
@@ -29,10 +30,6 @@ _OF_RULES = frozenset(
 )
 """Permission for these is asked on the group whose rules change, not on the rules or on the groups that they name
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_examples_ec2_securitygroups-vpc.html)."""
-
-_OF_EKS = ("name", "clusterName", "resourceArn")
-"""Permission of EKS is asked on these, not on the network, the role or the key that a request names
-(https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html#list_eks-actions-as-permissions)."""
 
 _FREE = frozenset({("sts", "GetCallerIdentity")})
 """What everybody may ask, whatever a policy says."""
@@ -65,9 +62,10 @@ def authorize(call: Call) -> None:
 
 _TAGS = {"ec2": ("CreateTags", "DeleteTags"), "elasticloadbalancing": ("AddTags", "RemoveTags"),
          "s3": ("PutBucketTagging", "PutBucketTagging"), "iam": ("TagRole", "UntagRole"),
+         "oidc-provider": ("TagOpenIDConnectProvider", "UntagOpenIDConnectProvider"),
          "eks": ("TagResource", "UntagResource"), "secretsmanager": ("TagResource", "UntagResource")}  # fmt: skip
-"""The services' own permissions to tag and to untag, by the service in an ARN. The tagging API asks for them too
-(https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
+"""The services' own permissions to tag and to untag, by the service in an ARN or by the type. The tagging API asks for
+them too (https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
 
 
 class _Implied(NamedTuple):
@@ -91,10 +89,9 @@ def _implied(call: Call) -> list[_Implied]:
     https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/tagging-resources-during-creation.html
     """
     if call.operation in {"TagResources", "UntagResources"}:
-        services = sorted({arn.split(":")[2] for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
-        return [
-            _Implied(f"{name}:{_TAGS[name][call.operation != 'TagResources']}") for name in services if name in _TAGS
-        ]
+        untags = call.operation == "UntagResources"
+        kinds = sorted({_tagged_kind(arn) for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
+        return [_Implied(f"{name}:{_TAGS[kind][untags]}") for name, kind in kinds if kind in _TAGS]
     found: list[_Implied] = []
     if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
         found.append(_service_role("elasticloadbalancing"))
@@ -104,30 +101,22 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("ec2:CreateTags"))
     if call.operation == "CreateBucket" and call.params.get("CreateBucketConfiguration", {}).get("Tags"):
         found.append(_Implied("s3:TagResource"))
+    found += _implied_by_key(call)
     if call.operation == "CreateSecret" and call.params.get("Tags"):
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
         found += _implied_by_launch(call)
+    if call.operation == "CreateOpenIDConnectProvider" and call.params.get("Tags"):
+        found.append(_Implied("iam:TagOpenIDConnectProvider", _missing(call)))
     if call.service == "eks":
-        found += _implied_by_eks(call)
+        found += (_Implied(*each) for each in of_eks.implied(call))
     return found
 
 
-def _implied_by_eks(call: Call) -> Iterator[_Implied]:
-    """Yield what a create with tags needs, a cluster for its role, and secrets for the key that encrypts them.
-
-    https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html#list_eks-operations,
-    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
-    """
-    if call.operation.startswith("Create") and call.params.get("tags"):
-        yield _Implied("eks:TagResource", _missing(call))
-    if call.operation == "CreateCluster":
-        yield _Implied("iam:PassRole", call.params["roleArn"], (("iam:passedtoservice", "eks.amazonaws.com"),))
-    for row in call.params.get("encryptionConfig", ()):
-        key = kms.usable(call, row.get("provider", {}).get("keyArn", ""))
-        if key is not None:
-            yield _Implied("kms:DescribeKey", key["arn"], refusal="InvalidRequestException")
-            yield _Implied("kms:CreateGrant", key["arn"], refusal="InvalidRequestException")
+def _tagged_kind(arn: str) -> tuple[str, str]:
+    """Return the service of an ARN, and the row of `_TAGS` for it."""
+    parts = arn.split(":", 5)
+    return parts[2], "oidc-provider" if parts[5].startswith("oidc-provider/") else parts[2]
 
 
 def _implied_by_launch(call: Call) -> Iterator[_Implied]:
@@ -145,6 +134,17 @@ def _implied_by_launch(call: Call) -> Iterator[_Implied]:
     is_spot = call.params.get("InstanceMarketOptions", {}).get("MarketType") == "spot"
     if is_spot and not call.all("spot-instances-request"):
         yield _service_role("spot", "AuthFailure.ServiceLinkedRoleCreationNotPermitted")
+
+
+def _implied_by_key(call: Call) -> list[_Implied]:
+    """Return what a cluster needs whose secrets a key encrypts.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
+    """
+    named = (row.get("provider", {}).get("keyArn", "") for row in call.params.get("encryptionConfig", ()))
+    keys = [key["arn"] for arn in named if (key := kms.usable(call, arn)) is not None]
+    actions = ("kms:DescribeKey", "kms:CreateGrant")
+    return [_Implied(action, key, refusal="InvalidRequestException") for key in keys for action in actions]
 
 
 def _has_balancers(call: Call) -> bool:
@@ -172,13 +172,13 @@ def _named(call: Call) -> list[Record]:
     """Return the existing resources that the parameters name by id, name or ARN, unless the call only lists."""
     if call.service in {"ec2", "elb", "elbv2"} and call.operation.startswith("Describe"):
         return []  # these know no resource-level permissions for their lists
+    if call.service == "eks":
+        return of_eks.named(call)
     found: dict[str, Record] = {}
     tables = call.world.data["resources"].get(call.scope, {}).values()
     params = call.params
     if call.operation in _OF_RULES:
         params = {"GroupId": params.get("GroupId", "")}
-    if call.service == "eks":
-        params = {name: params.get(name, "") for name in _OF_EKS}
     for text in _texts(params):
         record = call.world.by_arn(text)
         rows = [record] if record else [table[text] for table in tables if text in table]
@@ -187,9 +187,13 @@ def _named(call: Call) -> list[Record]:
 
 
 def _missing(call: Call) -> str:
-    """Return what a call is about that names nothing which exists: its future ARN where that is known."""
-    if call.operation == "CreateCluster":
-        return f"arn:{call.partition}:eks:{call.region}:{call.account}:cluster/{call.params['name']}"
+    """Return what a call is about that names nothing which exists: by its future name, else anything."""
+    if call.service == "eks":
+        return of_eks.missing(call)
+    if call.service == "iam" and "Url" in call.params:
+        return f"arn:aws:iam::{call.account}:oidc-provider/{call.params['Url'].removeprefix('https://')}"
+    if "OpenIDConnectProviderArn" in call.params:
+        return str(call.params["OpenIDConnectProviderArn"])
     name = call.params.get("SecretId", call.params.get("Name")) if call.service == "secretsmanager" else None
     if name is None:
         return "*"

@@ -82,7 +82,7 @@ def _add(call: Call) -> Record:
     group = security_groups.make(call, vpc, label, text, {"Name": label, "aws:eks:cluster-name": name})
     cluster = call.add(
         CLUSTER, name, {**view, "arn": arn}, arn, tags=dict(params.get("tags", {})), interfaces=[], group=group["id"],
-        self_managed=SELF_MANAGED if params.get("bootstrapSelfManagedAddons", True) else (),
+        self_managed=list(SELF_MANAGED) if params.get("bootstrapSelfManagedAddons", True) else [],
     )  # fmt: skip
     groups.insert(0, {"GroupId": group["id"], "GroupName": label})
     for subnet in subnets[:2]:
@@ -155,7 +155,6 @@ def delete_cluster(call: Call) -> dict[str, Any]:
 def release(world: World, cluster: Record, now: float) -> None:
     """Timer effect: what EKS made for a cluster goes with it."""
     remove_parts(world, cluster, now)
-    updates.forget(world, cluster, now)
     scope = scope_of(cluster["account"], cluster["region"])
     cards, groups = world.table(scope, "network-interface"), world.table(scope, "security-group")
     for ident in [ident for ident in cluster["interfaces"] if ident in cards]:

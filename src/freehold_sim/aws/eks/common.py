@@ -14,6 +14,8 @@ ACCESS_ENTRY = "eks-access-entry"
 FARGATE_PROFILE = "eks-fargate-profile"
 PARTS = (NODEGROUP, ADDON, ACCESS_ENTRY, FARGATE_PROFILE)
 """What a cluster can have; the view of each has its `clusterName`."""
+UPDATE = "eks-update"
+"""An update: its record has the name of its `cluster`, and that of the `addon` or `nodegroup` that it changes."""
 MISMATCH = "InvalidParameterException"
 """Code of a client token that was used with other parameters (assumed: EKS documents none)."""
 
@@ -95,3 +97,5 @@ def remove_parts(world: World, cluster: Record, now: float) -> None:
         rows = [row for row in world.table(scope, kind).values() if row["view"]["clusterName"] == cluster["id"]]
         for row in rows:
             world.remove(row, now)
+    for row in [row for row in world.table(scope, UPDATE).values() if row["cluster"] == cluster["id"]]:
+        world.remove(row, now)

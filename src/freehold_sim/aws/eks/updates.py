@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
 from freehold_sim.aws.eks import options, versions
-from freehold_sim.aws.eks.common import MISMATCH, NODEGROUP, bad, cluster_of, in_use, listed, missing
-from freehold_sim.aws.world import Record, World, scope_of
+from freehold_sim.aws.eks.common import MISMATCH, NODEGROUP, UPDATE, bad, cluster_of, in_use, listed, missing
+from freehold_sim.aws.world import Record
 
-UPDATE = "eks-update"
 _ROLLBACK_DAYS = 7
 _MOST_SKEW = 3
 
@@ -29,33 +28,29 @@ class Change(NamedTuple):
 # -- the update itself --------------------------------------------------------------------------------------------
 
 
-def note(call: Call, cluster: Record, kind: str, values: Mapping[str, str], done: float, part: str = "") -> Record:
-    """Record an update that ends at `done`; `part` is what of the cluster it is of, such as ``addon/NAME``."""
+def _note(call: Call, cluster: Record, wanted: Change, done: float) -> Record:
+    """Record an update that ends at `done`."""
     ident = call.world.new_uuid()
-    params = [{"type": name, "value": value} for name, value in values.items()]
+    params = [{"type": name, "value": value} for name, value in wanted.values.items()]
     view: dict[str, Any] = {
-        "id": ident, "status": "InProgress", "type": kind, "params": params, "createdAt": call.now, "errors": [],
+        "id": ident, "status": "InProgress", "type": wanted.kind, "params": params, "createdAt": call.now,
+        "errors": [],
     }  # fmt: skip
-    made = call.add(UPDATE, ident, view, cluster=cluster["id"], part=part, done=done)
+    made = call.add(UPDATE, ident, view, cluster=cluster["id"], done=done)
     error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": [cluster["id"]]}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
     call.world.schedule(done, made, end)
     return made
 
 
-def reply(_: Call, made: list[Record]) -> dict[str, Any]:
+def _reply(_: Call, made: list[Record]) -> dict[str, Any]:
     return {"update": dict(made[0]["view"])}
 
 
-def forget(world: World, cluster: Record, now: float) -> None:
-    """Remove the updates of a cluster that goes."""
-    table = world.table(scope_of(cluster["account"], cluster["region"]), UPDATE)
-    for row in [row for row in table.values() if row["cluster"] == cluster["id"]]:
-        world.remove(row, now)
-
-
-def _of(call: Call, cluster: Record, part: str = "") -> list[Record]:
-    return [row for row in call.all(UPDATE) if (row["cluster"], row["part"]) == (cluster["id"], part)]
+def _of(call: Call, cluster: Record, part: Mapping[str, str] | None = None) -> list[Record]:
+    """Return the updates of a cluster, or of its part with the name in `part`."""
+    wanted = {"cluster": cluster["id"], "addon": None, "nodegroup": None, **(part or {})}
+    return [row for row in call.all(UPDATE) if all(row.get(key) == value for key, value in wanted.items())]
 
 
 def running(call: Call, cluster: Record) -> str:
@@ -70,10 +65,10 @@ def _begin(call: Call, cluster: Record, wanted: Change, seconds: float) -> dict[
     https://docs.aws.amazon.com/eks/latest/userguide/update-cluster.html
     """
     done = call.takes(seconds)
-    made = note(call, cluster, wanted.kind, wanted.values, done)
+    made = _note(call, cluster, wanted, done)
     call.world.redirect(cluster, status="UPDATING")
     call.world.schedule(done, cluster, {**({} if call.fails else wanted.change), "status": "ACTIVE"})
-    return reply(call, [made])
+    return _reply(call, [made])
 
 
 def _free(call: Call, cluster: Record, kind: str) -> None:
@@ -231,29 +226,30 @@ def associate_encryption(call: Call) -> dict[str, Any]:
 # -- what is told -------------------------------------------------------------------------------------------------
 
 
-def _part(call: Call) -> str:
-    """Return of what updates are asked for: of the cluster, or of a node group or an add-on of it."""
-    named = [f"{kind}/{call.params[f'{kind}Name']}" for kind in ("nodegroup", "addon") if f"{kind}Name" in call.params]
+def _part(call: Call) -> dict[str, str]:
+    """Return of what updates are asked for: {} of the cluster, or the name of a node group or an add-on of it."""
+    named = {kind: call.params[f"{kind}Name"] for kind in ("nodegroup", "addon") if f"{kind}Name" in call.params}
     if len(named) > 1:
         raise bad("An update is of a node group or of an add-on")
-    return named[0] if named else ""
+    return named
 
 
 def describe_update(call: Call) -> dict[str, Any]:
     cluster, ident = cluster_of(call, call.params["name"]), call.params["updateId"]
-    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident]
+    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident and call.sees(row)]
     if not found:
         raise missing(f"No update found for ID: {ident}")
-    return reply(call, found)
+    return _reply(call, found)
 
 
 def list_updates(call: Call) -> dict[str, Any]:
     cluster = cluster_of(call, call.params["name"])
-    return listed(call, "updateIds", [row["id"] for row in _of(call, cluster, _part(call))])
+    rows = [row for row in _of(call, cluster, _part(call)) if call.sees(row)]
+    return listed(call, "updateIds", [row["id"] for row in rows])
 
 
 def _token() -> Token:
-    return Token("clientRequestToken", UPDATE, reply, MISMATCH)
+    return Token("clientRequestToken", UPDATE, _reply, MISMATCH)
 
 
 _ENDPOINT = " ".join(f"resourcesVpcConfig.{name}" for name in options.OPEN)
