@@ -90,7 +90,7 @@ def test_a_cluster_shows_what_was_asked_for(sim: Any, base: dict[str, Any]) -> N
     assert shown["kubernetesNetworkConfig"]["serviceIpv4Cidr"] == "192.168.0.0/20"
     assert shown["encryptionConfig"] == [{"resources": ["secrets"], "provider": {"keyArn": key["arn"]}}]
     assert network.items() <= shown["resourcesVpcConfig"].items()
-    assert sim.cloud.strangers.find("one")["self_managed"] == ()
+    assert sim.cloud.strangers.find("one")["self_managed"] == []
 
 
 def test_the_certificate_authority_of_a_cluster_is_one(sim: Any) -> None:
@@ -101,7 +101,7 @@ def test_the_certificate_authority_of_a_cluster_is_one(sim: Any) -> None:
 
 def test_what_eks_puts_into_a_cluster_itself_is_no_addon(sim: Any) -> None:
     sim.cluster()
-    assert sim.cloud.strangers.find("one")["self_managed"] == ("vpc-cni", "coredns", "kube-proxy")
+    assert sim.cloud.strangers.find("one")["self_managed"] == ["vpc-cni", "coredns", "kube-proxy"]
     assert sim.eks.list_addons(clusterName="one")["addons"] == []
 
 
