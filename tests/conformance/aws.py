@@ -19,11 +19,13 @@ from freehold.providers.aws.kinds import (
     classic_load_balancer,
     egress_only_gateway,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -54,8 +56,14 @@ KINDS: tuple[Callable[[AwsClient], Kind], ...] = (
     s3_bucket.kind,
     instance.kind,
     bootstrap_secret.kind,
+    iam_role.kind,
+    oidc_provider.kind,
 )
 
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "eks.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
 HOMES = {
     "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
     "security-group": "vpc", "vpc-endpoint": "vpc", "listener": "network-load-balancer",
@@ -72,7 +80,7 @@ class AwsBench(Verbs, AwsAccount):
 
     homes = HOMES
     keeps_nonce: frozenset[str] = frozenset()
-    other_lists = frozenset({"s3-bucket", "bootstrap-secret"})
+    other_lists = frozenset({"s3-bucket", "bootstrap-secret", "iam-role", "oidc-provider"})
     loose_tokens = frozenset({"bootstrap-secret"})
     """Whose token ends with what it made, and binds no tags."""
     all_but_tokens = "*"
@@ -86,6 +94,7 @@ class AwsBench(Verbs, AwsAccount):
             "network-load-balancer",
             "target-group",
             "bootstrap-secret",
+            "oidc-provider",
         }
     )
     """What may be deleted again: it is shown as deleted for an hour, or AWS answers success for one that is missing."""
@@ -197,6 +206,15 @@ class AwsBench(Verbs, AwsAccount):
                 }  # fmt: skip
             case "s3-bucket":
                 return {}
+            case "iam-role":
+                name, trust = f"my{self._next()}-iam-service-role", policy_json.canonical_policy(TRUST)
+                return {
+                    "name": name, "path": "/", "trust": trust,
+                    "permissions_boundary": "arn:aws:iam::aws:policy/PowerUserAccess",
+                }  # fmt: skip
+            case "oidc-provider":
+                url = f"https://oidc.eks.{REGION}.amazonaws.com/id/{self._next()}"
+                return {"url": url, "client_ids": ["sts.amazonaws.com"]}
             case "bootstrap-secret":
                 return {"value": "bootstrap data"}
             case "instance":
@@ -205,6 +223,10 @@ class AwsBench(Verbs, AwsAccount):
                     "security_groups": [ids["security-group"]],
                 }  # fmt: skip
         return self._balancing_request(kind, ids)
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
 
     def _balancing_request(self, kind: str, ids: Mapping[str, str]) -> dict[str, Any]:
         placed = {
