@@ -8,6 +8,7 @@ from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
 from freehold.providers.aws.access import access_of, has_credentials, other_clients
 from freehold.providers.aws.cluster.kind import CLUSTER
+from freehold.providers.aws.control_plane.kind import CONTROL_PLANE
 from freehold.providers.aws.machine.kind import AWS_CLUSTER_TEMPLATE, AWS_MACHINE_TEMPLATE, MACHINE
 from freehold.providers.aws.types.served import (
     AWS_CONTROLLER_IDENTITY,
@@ -45,7 +46,7 @@ def _tag_dialect() -> TagDialect:
 AWS = Provider(
     name="aws",
     title="AWS",
-    objects=(CLUSTER, MACHINE),
+    objects=(CLUSTER, MACHINE, CONTROL_PLANE),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
     templates=(AWS_MACHINE_TEMPLATE, AWS_CLUSTER_TEMPLATE),
     tags=TagKind(AWS_METADATA, _tag_spec, _tag_dialect),
