@@ -39,6 +39,10 @@ REFERRER = {
 }
 
 
+def standing(*named: str) -> tuple[gate.StandingMachine, ...]:
+    return tuple(gate.StandingMachine("IBMPowerVSMachine", name) for name in named)
+
+
 def machine(name: str, cluster: str) -> Json:
     return {"metadata": {"name": name, "labels": {names.CLUSTER_NAME_LABEL: cluster}}}
 
@@ -111,11 +115,13 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
     """Machines of other clusters do not hold the delete; without a delete they are not read."""
     machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
-    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
+    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == standing(
+        "m1", "m2"
+    )
     assert (await around(OBJECT, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ()
     owned = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     theirs = [machine("m1", "owner")]
-    assert (await around(owned, ibmpowervsmachines=theirs)).machines == ("m1",)
+    assert (await around(owned, ibmpowervsmachines=theirs)).machines == standing("m1")
 
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
@@ -140,7 +146,7 @@ def test_a_change_of_a_cluster_concerns_all_its_machines() -> None:
     assert list(build_cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
 
 
-MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
+MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=())
 MADE = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [{**OWNER, "kind": "Machine"}]}}
 
 
@@ -157,14 +163,16 @@ async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None
 
 async def test_an_object_without_a_cluster_reads_none() -> None:
     """CloudMetadata and similar kinds are served even if the API server does not let us read Clusters."""
-    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
+    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=())
     refused = Forbidden("RBAC")
     leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
     assert found == gate.ClusterContext(gate.ClusterApiMode.AUTO)
 
 
-MADE_OF = replace(MACHINE, parent=ParentName("AWSCluster", "awsclusters", ("region",)))
+MADE_OF = replace(
+    MACHINE, parents=(ParentName(names.INFRASTRUCTURE_GROUP, names.V1BETA2, "AWSCluster", "awsclusters", ("region",)),)
+)
 NAMED = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
 STANDS_IN = {"apiGroup": names.INFRASTRUCTURE_GROUP, "kind": "AWSCluster", "name": "infra"}
 PROVIDED = {"metadata": {"name": "referrer", "namespace": "ns"}, "spec": {"infrastructureRef": STANDS_IN}}
@@ -198,7 +206,7 @@ async def test_a_machine_of_a_cluster_that_is_gone_is_put_into_none_by_its_label
 @pytest.mark.parametrize("mode", (gate.ClusterApiMode.AUTO, gate.ClusterApiMode.OFF))
 async def test_the_label_of_a_machine_without_an_owner_names_what_it_is_part_of(mode: gate.ClusterApiMode) -> None:
     found = await around(LABELLED, mode, MADE_OF, customresourcedefinitions=GONE, awsclusters=INFRA)
-    assert found.around == gate.Around(infrastructure=INFRA)
+    assert found.around == gate.Around(parent=INFRA)
     assert (await around(OBJECT, mode, MADE_OF, customresourcedefinitions=GONE)).around == gate.Around()
 
 

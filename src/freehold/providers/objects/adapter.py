@@ -6,7 +6,7 @@ the status from the report of a pass. Gate, identity, key ring, account, engine 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -24,6 +24,7 @@ from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
+from freehold.providers.objects.kept_secrets import NO_SECRETS, SecretsReport, WantedSecret
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
 M = TypeVar("M", bound=ApiModel)
@@ -108,7 +109,7 @@ class PassReport:
     """The report of a pass. A deletion needs no ``plan``; ``deleted`` are the ids of resources that it saw disappear.
 
     ``collected`` says what of the cluster's workloads was collected, and what stays; empty until the collection is
-    done.
+    done. ``secrets`` says what became of the object's Secrets.
     """
 
     plan: Desired | None
@@ -117,6 +118,7 @@ class PassReport:
     deleting: bool = False
     deleted: frozenset[str] = frozenset()
     collected: str = ""
+    secrets: SecretsReport = NO_SECRETS
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,15 @@ class Adapter(Protocol):
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
         """Parse the spec, ask what it depends on, and decide. Never raises for a wrong spec: it returns RefusedSpec."""
+        ...
+
+    async def find_secrets(
+        self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
+    ) -> Sequence[WantedSecret]:
+        """Find the Secrets that the object has now, after its pass; none for most kinds. Raises CloudError.
+
+        Also after a pass with a refused spec: what was made before is still used with them.
+        """
         ...
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
