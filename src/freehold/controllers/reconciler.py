@@ -39,7 +39,7 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting, outcome_of_error
-from freehold.kube.errors import KubeError
+from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.base import ObjectReader
@@ -55,7 +55,9 @@ from freehold.providers.objects.adapter import (
 )
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.identity import ParentStanding
+from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.objects.spec_problems import SpecProblem
+from freehold.providers.registry import find_mirror
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -283,7 +285,7 @@ class Reconciler:
         plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
         plan = await self._refuse_shared(current, plan)
         if not isinstance(plan, WantedGraph):
-            report = PassReport(plan, current.stored)
+            report = PassReport(plan, current.stored, around=proceed.around)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
@@ -298,7 +300,7 @@ class Reconciler:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
             return self._hold_for_error(document, error)
-        report = PassReport(plan, done.journal, done.outcomes)
+        report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
@@ -356,7 +358,7 @@ class Reconciler:
             _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", subject_of(document.raw))
             plan = None
         graph = plan.graph if isinstance(plan, WantedGraph) else Graph(())
-        deps = replace(self._build_deps(current), collection=self._open_collection(current))
+        deps = replace(self._build_deps(current), collection=self._open_collection(current, around))
         never_began = self._never_began(document)
         try:
             asked = self._read_decisions(document.raw, known)
@@ -366,8 +368,9 @@ class Reconciler:
                 return await self._release_untouched(document)
             return self._hold_for_error(document, error)
         report = PassReport(
-            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
-        )
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary,
+            around=around,
+        )  # fmt: skip
         await self._write(document, adapter.build_status(document.raw, report, self._now()))
         if done.collection.is_news:
             cloud.audit_collected(subject_of(document.raw), done.collection.summary)
@@ -389,18 +392,28 @@ class Reconciler:
             return PassEnd(Done(), notes=done.notes)
         return PassEnd(RequeueAfter(done.after), notes=done.notes)
 
-    def _open_collection(self, current: _ObjectPass) -> ObjectCollection | None:
-        """Open the collection. Before each of its deletes it reads the object's policy again."""
+    def _open_collection(self, current: _ObjectPass, around: gate.Around) -> ObjectCollection | None:
+        """Open the collection. Before each of its deletes it reads the policy of the object and its mirror again."""
         document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
-        wanted = adapter.find_collection(document.raw, current.journal)
+        wanted = adapter.find_collection(document.raw, current.journal, around)
         if wanted is None or self._collections is None:
             return None
 
         async def ask() -> Policy:
-            said = adapter.find_collection(await document.read_newest(), current.journal)
+            newest = await document.read_newest()
+            said = adapter.find_collection(newest, current.journal, await self._read_mirror_again(around))
             return wanted.policy if said is None else said.policy
 
         return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
+
+    async def _read_mirror_again(self, around: gate.Around) -> gate.Around:
+        """Read the object's mirror again; of one that is gone the last known annotations count."""
+        kind, seen = find_mirror(self._served), around.infrastructure
+        if kind is None or seen is None or seen.get("kind") != kind.served.kind or self._reader is None:
+            return around
+        with suppress(ObjectNotFound):
+            return replace(around, infrastructure=await self._reader.get(resource_of(kind.served), key_of(dict(seen))))
+        return around
 
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
         raw = current.document.raw

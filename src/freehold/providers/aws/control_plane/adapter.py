@@ -15,6 +15,7 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.objects.adapter import CollectionRequest, Desired, PassReport, StatusUpdate
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 
 
@@ -41,5 +42,7 @@ class AWSManagedControlPlaneAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         return None
