@@ -8,6 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from harness import aws_script_access
+
 Clients = Callable[[str], Any]
 Step = Callable[[Clients, dict[str, Any]], Any]
 MACHINE = {"InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
@@ -342,4 +344,5 @@ STEPS: Mapping[str, Step] = {
     ),
     "missing security group deleted": lambda c, m: c("ec2").delete_security_group(GroupId="sg-0123456789abcdef0"),
     "missing load balancer deleted": lambda c, m: c("elb").delete_load_balancer(LoadBalancerName="none"),
+    **aws_script_access.STEPS,
 }  # fmt: skip

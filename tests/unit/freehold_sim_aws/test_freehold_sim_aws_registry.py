@@ -88,7 +88,6 @@ WITHOUT_EFFECT = {
     "AllAvailabilityZones": "no zone needs to be opted in",
     "AllRegions": "no region needs to be opted in",
     "WithDecryption": "the parameters that are served are plain strings",
-    "resolveConflicts": "an add-on has nothing to conflict with",
     "ChecksumMode": "checksums are not kept",
     "ChecksumAlgorithm": "the transport of a simulator does not corrupt",
     "ContentMD5": "so", "ChecksumCRC32": "so", "ChecksumCRC32C": "so", "ChecksumCRC64NVME": "so", "ChecksumSHA1": "so",

@@ -1,11 +1,12 @@
-"""Simulated EKS: clusters, node groups, add-ons."""
+"""Simulated EKS: clusters, node groups, add-ons, access entries."""
 
 from freehold_sim.aws.call import Operation
-from freehold_sim.aws.eks import addons, clusters, nodegroups, tags
+from freehold_sim.aws.eks import access_entries, addons, clusters, nodegroups, tags
 
 OPERATIONS: tuple[Operation, ...] = (
     *clusters.OPERATIONS,
     *nodegroups.OPERATIONS,
     *addons.OPERATIONS,
+    *access_entries.OPERATIONS,
     *tags.OPERATIONS,
 )

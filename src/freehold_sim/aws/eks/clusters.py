@@ -10,6 +10,7 @@ from typing import Any
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
+from freehold_sim.aws.eks.access_entries import admit_creator
 from freehold_sim.aws.eks.common import (
     ADDON,
     CLUSTER,
@@ -21,6 +22,7 @@ from freehold_sim.aws.eks.common import (
     cluster_of,
     in_use,
     listed,
+    remove_parts,
     shown,
 )
 from freehold_sim.aws.world import Record, World, scope_of
@@ -43,6 +45,7 @@ def create_cluster(call: Call) -> dict[str, Any]:
     full(call, len(call.all(CLUSTER)), call.settings.quotas.clusters, "clusters")
     subnets = _subnets(call, params["resourcesVpcConfig"].get("subnetIds", []))
     cluster = _add(call, subnets, tags)
+    admit_creator(call, cluster)
     status = "FAILED" if call.fails else "ACTIVE"
     endpoint = f"https://{call.world.new_hex(32).upper()}.gr7.{call.region}.eks.amazonaws.com"
     certificate = {"data": b64encode(b"simulated").decode()}
@@ -125,6 +128,7 @@ def delete_cluster(call: Call) -> dict[str, Any]:
 
 def release(world: World, cluster: Record, now: float) -> None:
     """Timer effect: what EKS made for a cluster goes with it."""
+    remove_parts(world, cluster, now)
     scope = scope_of(cluster["account"], cluster["region"])
     cards, groups = world.table(scope, "network-interface"), world.table(scope, "security-group")
     for ident in [ident for ident in cluster["interfaces"] if ident in cards]:

@@ -6,9 +6,15 @@ from typing import Any
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.paging import BadToken, page
 from freehold_sim.aws.tagging import why_not
-from freehold_sim.aws.world import Record
+from freehold_sim.aws.world import Record, World, scope_of
 
 CLUSTER, NODEGROUP, ADDON = "eks-cluster", "eks-nodegroup", "eks-addon"
+ACCESS_ENTRY = "eks-access-entry"
+FARGATE_PROFILE = "eks-fargate-profile"
+PARTS = (NODEGROUP, ADDON, ACCESS_ENTRY, FARGATE_PROFILE)
+"""What a cluster can have; the view of each has its `clusterName`."""
+UPDATE = "eks-update"
+"""An update: its record has the name of its `cluster`, and that of the `addon` or `nodegroup` that it changes."""
 MISMATCH = "InvalidParameterException"
 """Code of a client token that was used with other parameters (assumed: EKS documents none)."""
 
@@ -57,10 +63,21 @@ def shown(record: Record) -> dict[str, Any]:
     return {**record["view"], "tags": dict(record["tags"])}
 
 
-def listed(call: Call, key: str, names: list[str]) -> dict[str, Any]:
+def listed(call: Call, key: str, names: list[Any]) -> dict[str, Any]:
     size = call.params.get("maxResults", 100)
     try:
         found, more = page(call, list(enumerate(names, 1)), call.params.get("nextToken"), size)
     except BadToken:
         raise bad("Invalid token") from None
     return {key: found, **({"nextToken": more} if more else {})}
+
+
+def remove_parts(world: World, cluster: Record, now: float) -> None:
+    """Remove what a cluster has when it goes."""
+    scope = scope_of(cluster["account"], cluster["region"])
+    for kind in PARTS:
+        rows = [row for row in world.table(scope, kind).values() if row["view"]["clusterName"] == cluster["id"]]
+        for row in rows:
+            world.remove(row, now)
+    for row in [row for row in world.table(scope, UPDATE).values() if row["cluster"] == cluster["id"]]:
+        world.remove(row, now)
