@@ -42,7 +42,7 @@ from harness.powervs import ReconcilerHarness
 
 CHILD = ServedName(
     AWS_CLUSTER.group, AWS_CLUSTER.version, "AWSMachine", "awsmachines", "awsmachine.example.com",
-    link=ClusterLink.MACHINE, parent=AS_PARENT, parts=("InstanceReady",),
+    link=ClusterLink.MACHINE, parents=(AS_PARENT,), parts=("InstanceReady",),
     waiting_part="InstanceReady",
 )  # fmt: skip
 INSTANCE = NodeKey("instance", "machine")
@@ -72,7 +72,7 @@ class ChildAdapter:
     served = CHILD
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        name, cluster = raw["metadata"]["name"], proceed.around.infrastructure
+        name, cluster = raw["metadata"]["name"], proceed.around.parent
         record = identity.read_record(cluster) if cluster else None
         if record is None:  # a delete knows its instance by the journal
             return WantedGraph(GraphMode.CREATE, Graph([]))
@@ -86,6 +86,10 @@ class ChildAdapter:
             return found | ({"user_data": reference(f"{proceed.bootstrap}/value")} if proceed.bootstrap else {})
 
         return WantedGraph(GraphMode.CREATE, Graph([Node(INSTANCE, name, request)]))
+
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         found = dict(raw.get("status") or {})
@@ -136,7 +140,7 @@ class ChildHarness(ReconcilerHarness[SimulatedAWS]):
 
     def look_around(self) -> ClusterContext:
         there = None if self.cluster.object.gone else self.cluster.object.raw
-        return ClusterContext(ClusterApiMode.OFF, around=Around(infrastructure=there))
+        return ClusterContext(ClusterApiMode.OFF, around=Around(parent=there))
 
     def pass_once(self) -> Result:
         self.around = self.look_around()

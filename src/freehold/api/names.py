@@ -67,6 +67,12 @@ BOOTSTRAP_ANNOTATION: Final = "freehold.dev/bootstrap-secret"
 
 NO_BOOTSTRAP: Final = "none"
 
+RENEWED_AT_ANNOTATION: Final = "freehold.dev/renewed-at"
+"""On a Secret that is kept for an object: when it was written last."""
+
+CONTENT_ANNOTATION: Final = "freehold.dev/content"
+"""On a Secret that is kept for an object: a digest of what was written, and of what it was made of."""
+
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 """Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
 
@@ -135,6 +141,10 @@ REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
 REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
 REASON_WAITING_FOR_BOOTSTRAP_DATA: Final = "WaitingForBootstrapData"
 """Upstream's reasons of a machine that waits."""
+REASON_FOREIGN: Final = "SecretNotOurs"
+"""A Secret of the name that an object's has is not the object's: it is never overwritten."""
+REASON_CHANGED_MEANWHILE: Final = "SecretChanged"
+REASON_WRITE_REFUSED: Final = "SecretRefused"
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

@@ -52,11 +52,6 @@ def provider_of(served: ServedName) -> Provider:
     return {kind.served: provider for provider in PROVIDERS for kind in provider.objects}[served]
 
 
-def find_mirror(served: ServedName) -> MirrorKind | None:
-    """Find the kind that mirrors objects of this one."""
-    return next((kind for kind in MIRRORS if kind.source == served), None)
-
-
 def object_kind_of(served: ServedName) -> ObjectKind:
     """Return all of a reconciled kind. Raises KeyError."""
     return {kind.served: kind for provider in PROVIDERS for kind in provider.objects}[served]

@@ -64,6 +64,10 @@ class ToyAdapter:
         notes = tuple(find_ignored_fields(TOY_OBJECT.fields, raw))
         return WantedGraph(GraphMode.CREATE, Graph([net, box]), tuple(sorted(spec.tags.items())), notes)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         status = dict(raw.get("status") or {})
         graph = report.plan.graph if isinstance(report.plan, WantedGraph) else None

@@ -52,6 +52,10 @@ class ToyAdapter:
             return RefusedSpec((SpecProblem("spec.size", "must be a number"),))
         return WantedGraph(GraphMode.CREATE, Graph([node("net/main", size=size)]))
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         ready = bool(report.outcomes) and all(isinstance(o, Ready) for o in report.outcomes.values())
         problems = "; ".join(map(str, report.plan.problems)) if isinstance(report.plan, RefusedSpec) else ""

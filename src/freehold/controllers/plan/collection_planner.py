@@ -34,7 +34,7 @@ from freehold.providers.objects.adapter import CollectionRequest
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.collection_condition import observe_collection
 from freehold.providers.objects.gate import ClusterApiMode
-from freehold.providers.registry import SERVED, find_mirror, served_of
+from freehold.providers.registry import SERVED, served_of
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
 """Reads all objects of the API server."""
@@ -53,7 +53,7 @@ async def plan_collections(
             standing = parents.find_standing(raw, served, None)
             binding = await bind_in_place(accounts[served.kind], raw, served, standing)
             owners = OwnerClusterReader(client, ClusterApiMode(settings.cluster_api), served)
-            around = (await owners.read_context(raw)).around if find_mirror(served) else NOTHING_AROUND
+            around = (await owners.read_context(raw)).around if served.infrastructure else NOTHING_AROUND
             found.append(await plan_collection(raw, binding, ring, once.read, around))
         return found
 

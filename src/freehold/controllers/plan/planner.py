@@ -108,7 +108,7 @@ async def plan_with_accounts(
     decision = gate.decide(copied.raw, cluster, served)
     if isinstance(decision, gate.Hold) and decision.reason in gate.WAITS_OF_MACHINES:
         return Plan(str(key_of(copied.raw)), notes=(f"it waits: {decision.message}",), kind=served.kind)
-    standing = parents.find_standing(copied.raw, served, cluster.around.infrastructure)
+    standing = parents.find_standing(copied.raw, served, cluster.around.parent)
     binding = await bind_in_place(accounts, copied.raw, served, standing)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,), kind=served.kind)
@@ -334,6 +334,10 @@ class _ReportingAdapter:
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: gate.Proceed, journal: Journal) -> Desired:
         return await self._inner.find_desired(raw, proceed, journal)
+
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: gate.Proceed, report: PassReport) -> tuple[()]:
+        """Find none: a plan writes nothing."""
+        return ()
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         self.report = self.report_of_pass = report

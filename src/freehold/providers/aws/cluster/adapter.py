@@ -84,6 +84,10 @@ class AWSClusterAdapter:
         account, _, _ = journal.account.partition("/")  # a region may follow
         return build_desired(names, raw, spec, known, account=account, storage=self._has_storage(journal))
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now, self._policy(raw, report.journal))
 

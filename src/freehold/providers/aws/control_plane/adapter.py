@@ -13,6 +13,7 @@ from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.aws.accounts import AwsAccount
+from freehold.providers.aws.control_plane.collection import request_collection
 from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.objects.adapter import CollectionRequest, Desired, PassReport, StatusUpdate
 from freehold.providers.objects.around import NOTHING_AROUND, Around
@@ -45,4 +46,4 @@ class AWSManagedControlPlaneAdapter:
     def find_collection(
         self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
     ) -> CollectionRequest | None:
-        return None
+        return request_collection(raw, journal, around, self._gates, self._gc_selector)

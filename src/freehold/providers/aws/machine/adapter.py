@@ -91,6 +91,10 @@ class AWSMachineAdapter:
             return replace(bootstrap, notes=notes)
         return build_desired(plan, bootstrap, notes)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
@@ -132,7 +136,7 @@ def _leaving(raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Iter
 
 
 def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
-    stored = proceed.around.infrastructure
+    stored = proceed.around.parent
     if stored is None:
         return NoAnswer(Reason.REQUIREMENT, "the AWSCluster that it is part of is not known yet", machine_plan.SLOWLY)
     view = read_cluster(stored, vouch_with(proceed.ring))

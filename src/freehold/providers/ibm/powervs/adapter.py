@@ -58,6 +58,10 @@ class PowerVSClusterAdapter:
         known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
         return build_desired(metadata["name"], annotations, spec, known, journal, self._gates)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
