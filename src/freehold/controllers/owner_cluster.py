@@ -82,6 +82,11 @@ class OwnerClusterReader:
     ) -> Around:
         """Read what belongs to a control plane: the infrastructure of its Cluster, and the machines it depends on."""
         namespace, cluster = raw["metadata"].get("namespace", ""), gate.find_cluster(context)
+        if self._mode is gate.ClusterApiMode.OFF:  # a Cluster may be kept all the same, as on a laptop
+            kept = await self.find_referrer(raw)
+            if isinstance(kept, gate.UnreadableCluster):
+                return replace(context.around, unread=kept.why)
+            cluster = kept.cluster if isinstance(kept, gate.FoundCluster) else None
         name = gate.find_referred_name(cluster, beside) if cluster else ""
         machines: list[Json] = []
         try:

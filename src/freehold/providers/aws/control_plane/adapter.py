@@ -13,8 +13,10 @@ from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.aws.accounts import AwsAccount
+from freehold.providers.aws.control_plane.collection import request_collection
 from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.objects.adapter import CollectionRequest, Desired, PassReport, StatusUpdate
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 
 
@@ -41,5 +43,7 @@ class AWSManagedControlPlaneAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
-        return None
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
+        return request_collection(raw, journal, around, self._gates, self._gc_selector)

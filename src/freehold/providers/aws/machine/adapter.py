@@ -50,6 +50,7 @@ from freehold.providers.objects.adapter import (
     UndecidedSpec,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.served_fields import find_ignored_fields
@@ -111,7 +112,9 @@ class AWSMachineAdapter:
                 spec["sshKeyName"] = said.get("key_name", "")
         return spec
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         return None
 
 
