@@ -114,7 +114,8 @@ class Proceed:
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
     tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
-    the Secrets of the object's namespace.
+    the Secrets of the object's namespace. ``service_cidr`` is the range of Services that the Cluster asks for, empty
+    where it asks for none. ``machines`` are the raw machines of a control plane's cluster.
     """
 
     cluster: str
@@ -124,6 +125,8 @@ class Proceed:
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
     secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
+    service_cidr: str = ""
+    machines: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -384,4 +387,5 @@ def _build_plain_proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, stand
         return Proceed(raw["metadata"]["name"], standalone=standalone)
     network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}
     port = network.get("apiServerPort") or DEFAULT_API_PORT
-    return Proceed(lookup.cluster["metadata"]["name"], int(port), standalone)
+    services = (network.get("services") or {}).get("cidrBlocks") or ("",)
+    return Proceed(lookup.cluster["metadata"]["name"], int(port), standalone, service_cidr=str(services[0]))
