@@ -30,7 +30,8 @@ from freehold.providers.aws.cluster.kind import AS_PARENT, AWS_CLUSTER
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.objects import identity, status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, WantedGraph
-from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
+from freehold.providers.objects.around import NOTHING_AROUND, Around
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, Proceed
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.ec2.image_catalog import IMAGES
@@ -106,7 +107,7 @@ class ChildAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         return None
 
 

@@ -24,12 +24,16 @@ class ClusterLink(Enum):
 
 @dataclass(frozen=True)
 class MachineName:
-    """A kind of machines that use the infrastructure of a kind; they are deleted before it."""
+    """A kind of machines that use the infrastructure of a kind; they are deleted before it.
+
+    ``inputs`` are the fields of their specs that what they use depends on: it reads them in each pass.
+    """
 
     group: str
     version: str
     kind: str
     plural: str
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,17 @@ class ParentName:
 
 
 @dataclass(frozen=True)
+class InfrastructureName:
+    """The kind that a Cluster names as its infrastructure beside a control plane; its annotations count there too."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    link: ClusterLink = ClusterLink.INFRASTRUCTURE
+
+
+@dataclass(frozen=True)
 class ServedName:
     """The names of one kind, its finalizer, and its link to a Cluster.
 
@@ -57,6 +72,7 @@ class ServedName:
     in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
     ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
     distinguished. ``parents``: the kinds of what each object of the kind is part of, of which it has one.
+    ``infrastructure`` is that of a control plane, where its Cluster has another one.
     ``waiting_part``: that of ``parts`` which tells, beside ``Ready``, what it waits for around it. ``defaults``: the
     generation of the defaults that new objects get; those that are there keep theirs
     (:attr:`journal.Journal.defaults`).
@@ -76,6 +92,7 @@ class ServedName:
     left_out: tuple[ServedField, ...] = ()
     parts: tuple[str, ...] = ()
     parents: tuple[ParentName, ...] = ()
+    infrastructure: InfrastructureName | None = None
     waiting_part: str = ""
     defaults: int = 0
 

@@ -36,6 +36,7 @@ from freehold.controllers.owner_cluster import (
     MACHINES,
     OwnerClusterReader,
     build_cluster_mapper,
+    map_belonging,
     map_machine,
     map_parent,
 )
@@ -292,6 +293,13 @@ def build_watches(
     for each in served.parents:
         parent = resource_around(each)
         found.append(WatchedResource(parent, map_parent(objects), predicates.machine_inputs_changed, namespace))
+    if served.infrastructure is not None:
+        belonging = map_belonging(served, objects)
+        beside = resource_around(served.infrastructure)
+        found.append(WatchedResource(beside, belonging, predicates.spec_or_metadata_changed, namespace))
+        for machines in (each for each in served.machines if each.inputs):
+            inputs = predicates.build_fields_changed(machines.inputs)
+            found.append(WatchedResource(resource_around(machines), belonging, inputs, namespace))
     return found
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, MachineName, ServedName
+from freehold.api.served import ClusterLink, InfrastructureName, MachineName, ServedName
 from freehold.kube import errors as kube
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource, key_of
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.around import Around, find_named_parents
@@ -37,7 +37,9 @@ class OwnerClusterReader:
         context = await self._read_cluster(raw)
         if self._served.parents:
             context = replace(context, around=await self._complete_around(raw, context))
-        if raw["metadata"].get("deletionTimestamp") and self._served.machines:
+        if self._served.infrastructure is not None:
+            context = replace(context, around=await self._read_belongings(raw, context, self._served.infrastructure))
+        if raw["metadata"].get("deletionTimestamp"):
             return replace(context, machines=await self._list_machines(raw))
         return context
 
@@ -74,6 +76,28 @@ class OwnerClusterReader:
                 return replace(around, unread=str(error))
             return replace(around, parent=found)
         return around
+
+    async def _read_belongings(
+        self, raw: Mapping[str, Any], context: gate.ClusterContext, beside: InfrastructureName
+    ) -> Around:
+        """Read what belongs to a control plane: the infrastructure of its Cluster, and the machines it depends on."""
+        namespace, cluster = raw["metadata"].get("namespace", ""), gate.find_cluster(context)
+        if self._mode is gate.ClusterApiMode.OFF:  # a Cluster may be kept all the same, as on a laptop
+            kept = await self.find_referrer(raw)
+            if isinstance(kept, gate.UnreadableCluster):
+                return replace(context.around, unread=kept.why)
+            cluster = kept.cluster if isinstance(kept, gate.FoundCluster) else None
+        name = gate.find_referred_name(cluster, beside) if cluster else ""
+        machines: list[Json] = []
+        try:
+            for each in self._served.machines:
+                machines += await self._list_of_cluster(raw, each) if each.inputs else ()
+            found = await self._client.get(resource_around(beside), Key(namespace, name)) if name else None
+        except kube.ObjectNotFound:
+            found = None
+        except kube.KubeError as error:
+            return replace(context.around, unread=str(error))
+        return replace(context.around, infrastructure=found, machines=tuple(machines))
 
     async def _find_crds(self) -> gate.Presence:
         try:
@@ -163,6 +187,20 @@ def map_parent(objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterab
         metadata = parent["metadata"]
         clusters = {metadata["name"], gate.find_cluster_name(parent, ClusterLink.INFRASTRUCTURE)}
         yield from _find_of_clusters(objects(), metadata.get("namespace", ""), clusters)
+
+    return find_concerned
+
+
+def map_belonging(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from what belongs to a Cluster to its object of the served kind among ``objects``."""
+
+    def find_concerned(belonging: Json) -> Iterable[Key]:
+        metadata = belonging["metadata"]
+        named = gate.find_cluster_name(belonging, ClusterLink.INFRASTRUCTURE)
+        for raw in objects():
+            same = raw["metadata"].get("namespace", "") == metadata.get("namespace", "")
+            if same and gate.find_cluster_name(raw, served.link) == named:
+                yield key_of(raw)
 
     return find_concerned
 

@@ -217,6 +217,12 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[GateDecision]]] = {
 }
 
 
+def test_machines_of_several_kinds_are_named() -> None:
+    pool = StandingMachine("BearPool", "p1")
+    found = decide(obj(deleting=True), ClusterContext(OFF, machines=(M1, M2, pool)), POWERVS_CLUSTER)
+    assert found == WaitForMachines("IBMPowerVSMachine m1, m2; BearPool p1 of this cluster must be deleted first")
+
+
 @pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
 def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[GateDecision]) -> None:
     assert isinstance(decide(raw, around, POWERVS_CLUSTER), expected)

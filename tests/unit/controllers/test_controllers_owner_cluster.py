@@ -14,6 +14,7 @@ from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster
 from freehold.kube.errors import Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects import gate
@@ -242,3 +243,25 @@ def test_what_changes_around_a_machine_wakes_it() -> None:
 def test_no_secret_is_watched(served: ServedName, mode: gate.ClusterApiMode, watched: list[str]) -> None:
     """That would read all Secrets of a cluster."""
     assert [each.resource.plural for each in build_watches(served, mode, list, "")] == watched
+
+
+@pytest.mark.parametrize("mode", [gate.ClusterApiMode.AUTO, gate.ClusterApiMode.OFF])
+async def test_beside_a_control_plane_is_the_infrastructure_that_its_cluster_names(mode: gate.ClusterApiMode) -> None:
+    """Without Cluster API the Cluster of a manifest may be kept: what it names counts too."""
+    control_plane = {
+        "apiVersion": f"{AWS_MANAGED_CONTROL_PLANE.group}/v1beta2",
+        "kind": AWS_MANAGED_CONTROL_PLANE.kind,
+        "metadata": {"name": "cp", "namespace": "ns"},
+    }
+    infrastructure = {"kind": "AWSManagedCluster", "metadata": {"name": "infra"}}
+    infra_ref = {"apiGroup": names.INFRASTRUCTURE_GROUP, "kind": "AWSManagedCluster", "name": "infra"}
+    own_ref = {"apiGroup": AWS_MANAGED_CONTROL_PLANE.group, "kind": AWS_MANAGED_CONTROL_PLANE.kind, "name": "cp"}
+    cluster = {"metadata": {"name": "c"}, "spec": {"infrastructureRef": infra_ref, "controlPlaneRef": own_ref}}
+    answers = {"clusters": [cluster], "awsmanagedclusters": infrastructure, "awsmachines": []}
+    found = await around(control_plane, mode, AWS_MANAGED_CONTROL_PLANE, **answers)
+    assert found.around.infrastructure == infrastructure
+    for unread in ("clusters", "awsmanagedclusters"):
+        refused = await around(
+            control_plane, gate.ClusterApiMode.OFF, AWS_MANAGED_CONTROL_PLANE, **answers | {unread: REFUSED[0]}
+        )
+        assert refused.around.unread == "RBAC"

@@ -1,4 +1,4 @@
-"""What surrounds a machine: its owner Machine, its Cluster, and the infrastructure that it is part of. Pure.
+"""What surrounds a machine: its owner Machine, its Cluster, and what it is part of; and what surrounds that. Pure.
 
 The order of the waits is that of the contract (docs/reference/capi-contract.md C38).
 """
@@ -10,22 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ParentName
+from freehold.api.served import ClusterLink, InfrastructureName, ParentName, ServedName
 from freehold.providers.objects.parents import kind_of_parent, read_standing
 
 
 @dataclass(frozen=True)
 class Around:
-    """The raw objects around a machine, in whichever version they were served; None for what there is not.
+    """The raw objects around an object, in whichever version they were served; None for what there is not.
 
-    ``parent`` is what it is part of: what the Cluster refers to, or what the label of a machine without owner names.
-    ``unread`` says why it could not be read.
+    ``parent`` is what a machine is part of: what the Cluster refers to, or what the label of a machine without owner
+    names. ``infrastructure`` is that of a control plane's Cluster, and ``machines`` are those whose specs it depends
+    on, of all kinds. ``unread`` says why one of these could not be read.
     """
 
     machine: Mapping[str, Any] | None = None
     cluster: Mapping[str, Any] | None = None
     parent: Mapping[str, Any] | None = None
     unread: str = ""
+    infrastructure: Mapping[str, Any] | None = None
+    machines: tuple[Mapping[str, Any], ...] = ()
 
 
 NOTHING_AROUND = Around()
@@ -52,16 +55,16 @@ def find_named_parents(
     if cluster is None:
         label = str((raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL) or "")
         return tuple(NamedParent(each, label) for each in parents if label)
-    referred = ((each, _read_reference(cluster, each)) for each in parents)
+    referred = ((each, find_referred_name(cluster, each)) for each in parents)
     return tuple(NamedParent(each, name) for each, name in referred if name)
 
 
-def _read_reference(cluster: Mapping[str, Any], parent: ParentName) -> str:
-    """Read the name in the Cluster's reference; empty if that is of another kind."""
-    reference = (cluster.get("spec") or {}).get(parent.link.value) or {}
+def find_referred_name(cluster: Mapping[str, Any], served: ServedName | ParentName | InfrastructureName) -> str:
+    """Find the object of this kind that a Cluster names in the field of its link; empty if it is of another kind."""
+    reference = (cluster.get("spec") or {}).get(served.link.value) or {}
     group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
-    is_of_kind = (group, reference.get("kind")) == (parent.group, parent.kind)
-    return str(reference.get("name") or "") if is_of_kind else ""
+    ours = (group, reference.get("kind")) == (served.group, served.kind)
+    return str(reference.get("name") or "") if ours else ""
 
 
 def is_provisioned(cluster: Mapping[str, Any]) -> bool:
@@ -71,11 +74,22 @@ def is_provisioned(cluster: Mapping[str, Any]) -> bool:
     return initialization.get("infrastructureProvisioned") is True or status.get("infrastructureReady") is True
 
 
+def is_initialized(cluster: Mapping[str, Any]) -> bool:
+    """Return whether a Cluster says that its control plane takes requests, in v1beta2's words or in v1beta1's."""
+    status = cluster.get("status") or {}
+    initialization = status.get("initialization") or {}
+    return initialization.get("controlPlaneInitialized") is True or status.get("controlPlaneReady") is True
+
+
+_READY_FIELDS = {ClusterLink.INFRASTRUCTURE: "ready", ClusterLink.CONTROL_PLANE: "initialized"}
+"""The fields of a status that say for good that machines can be made: they stay true once they were."""
+
+
 def explain_parent_wait(raw: Mapping[str, Any], around: Around, parents: Sequence[ParentName]) -> str:
     """Explain what of the cluster a machine waits for; empty if there is all of it."""
     named = find_named_parents(raw, around.cluster, parents)
-    if around.cluster is not None and not is_provisioned(around.cluster):
-        return f"Cluster {around.cluster['metadata']['name']!r} does not say yet that its infrastructure is provisioned"
+    if around.cluster is not None and (missing := _find_missing_word(around.cluster, named)):
+        return f"Cluster {around.cluster['metadata']['name']!r} does not say yet that its {missing}"
     if not named:
         return f"{_explain_where(around.cluster, parents)}, and it must be part of one"
     if around.unread:
@@ -84,13 +98,21 @@ def explain_parent_wait(raw: Mapping[str, Any], around: Around, parents: Sequenc
         return f"{_join(named)}, which it is part of, does not exist"
     kind = kind_of_parent(around.parent, parents)
     what = f"{kind.kind} {around.parent['metadata']['name']!r}"
-    if around.cluster is None and (around.parent.get("status") or {}).get("ready") is not True:
-        return f"{what} is not ready yet"
+    if around.cluster is None and (around.parent.get("status") or {}).get(_READY_FIELDS[kind.link]) is not True:
+        return f"{what} is not {_READY_FIELDS[kind.link]} yet"
     if _is_deleting(around.parent) and not _is_made(raw):
         return f"{what} is being deleted: nothing is made for it any more"
     if read_standing(around.parent, kind) is None:
         return f"{what} has no identity yet"
     return ""
+
+
+def _find_missing_word(cluster: Mapping[str, Any], named: Sequence[NamedParent]) -> str:
+    """Find what a Cluster must say before there are machines, and does not say yet; empty if nothing."""
+    if not is_provisioned(cluster):
+        return "infrastructure is provisioned"
+    of_control_plane = any(each.kind.link is ClusterLink.CONTROL_PLANE for each in named)
+    return "control plane is initialized" if of_control_plane and not is_initialized(cluster) else ""
 
 
 def _explain_where(cluster: Mapping[str, Any] | None, parents: Sequence[ParentName]) -> str:

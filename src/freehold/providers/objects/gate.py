@@ -26,6 +26,9 @@ from freehold.providers.objects.around import (
     explain_parent_wait,
     find_bootstrap,
 )
+from freehold.providers.objects.around import (
+    find_referred_name as find_referred_name,
+)
 
 DEFAULT_API_PORT = 6443
 WAITS_OF_MACHINES = frozenset(
@@ -97,7 +100,7 @@ class ClusterContext:
     ``owner`` is the lookup of the ownerReference of :func:`owner_of` (NoCluster if there is none): the Cluster, or that
     of the Machine. ``referrer`` is a Cluster of the namespace that names the object (:func:`refers_to`). ``machines``
     are those that use an object in deletion, :class:`UnreadableMachines` if they could not be read. ``around`` is read
-    for a kind with parents.
+    for a kind with parents, and for a control plane.
     """
 
     mode: ClusterApiMode
@@ -114,8 +117,7 @@ class Proceed:
 
     ``around`` is what surrounds a machine, ``bootstrap`` the Secret with its bootstrap data, empty for none. ``ring``
     tells what the operator itself wrote into the records of others; None where nothing is created. ``secrets`` reads
-    the Secrets of the object's namespace. ``service_cidr`` is the range of Services that the Cluster asks for, empty
-    where it asks for none. ``machines`` are the raw machines of a control plane's cluster.
+    the Secrets of the object's namespace.
     """
 
     cluster: str
@@ -125,8 +127,6 @@ class Proceed:
     bootstrap: str = ""
     ring: KeyRing | None = field(default=None, repr=False, compare=False)
     secrets: SecretReader = field(default_factory=NoSecrets, repr=False, compare=False)
-    service_cidr: str = ""
-    machines: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -208,14 +208,6 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterL
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
-def find_referred_name(cluster: Mapping[str, Any], served: ServedName) -> str:
-    """Find the object of this kind that a Cluster names in the field of its link; empty if it is of another kind."""
-    reference = (cluster.get("spec") or {}).get(served.link.value) or {}
-    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
-    ours = (group, reference.get("kind")) == (served.group, served.kind)
-    return str(reference.get("name") or "") if ours else ""
-
-
 def find_cluster(context: ClusterContext) -> Mapping[str, Any] | None:
     """Find the Cluster that owns an object, or refers to it; None if none is known."""
     found = [each.cluster for each in (context.owner, context.referrer) if isinstance(each, FoundCluster)]
@@ -264,7 +256,7 @@ def _decide_by_cluster(
             return _explain_cluster_pause(raw, cluster)
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only ReleaseForMove means a move.
-        return _decide_release(context)
+        return _decide_release(context, served)
     if owner and context.mode is not ClusterApiMode.OFF:
         if isinstance(lookup, NoCluster):
             missing = lookup.missing or str(owner)
@@ -304,8 +296,16 @@ def find_cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:
     return (owner.name if owner else label) or str(raw["metadata"]["name"])
 
 
-def _decide_release(context: ClusterContext) -> Release | WaitForMachines:
-    """Decide whether to wait for machines. Cluster API deletes them first; without it only this wait does."""
+def _decide_release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines | Hold:
+    """Decide whether to wait for machines. Cluster API deletes them first; without it only this wait does.
+
+    A machine waits for nothing: without what is around it, its record says where it is.
+    """
+    if served.infrastructure is not None and context.around.unread:
+        why = context.around.unread
+        return Hold(
+            names.REASON_WAITING_FOR_CLUSTER, f"what belongs to it cannot be told, so nothing is deleted: {why}"
+        )
     match context.machines:
         case UnreadableMachines(why):
             return WaitForMachines(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
@@ -362,10 +362,12 @@ def _decide_without_owner(
 def _build_proceed(
     raw: Mapping[str, Any], lookup: ClusterLookup, context: ClusterContext, served: ServedName, *, standalone: bool
 ) -> Proceed | Hold:
-    proceed = _build_plain_proceed(raw, lookup, standalone=standalone)
-    if not served.parents:
-        return proceed
-    return _decide_by_around(raw, replace(proceed, around=context.around), served)
+    proceed = replace(_build_plain_proceed(raw, lookup, standalone=standalone), around=context.around)
+    if served.parents:
+        return _decide_by_around(raw, proceed, served)
+    if context.around.unread:
+        return Hold(names.REASON_WAITING_FOR_CLUSTER, f"what belongs to it cannot be told: {context.around.unread}")
+    return proceed
 
 
 def _decide_by_around(raw: Mapping[str, Any], proceed: Proceed, served: ServedName) -> Proceed | Hold:
@@ -387,5 +389,4 @@ def _build_plain_proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, stand
         return Proceed(raw["metadata"]["name"], standalone=standalone)
     network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}
     port = network.get("apiServerPort") or DEFAULT_API_PORT
-    services = (network.get("services") or {}).get("cidrBlocks") or ("",)
-    return Proceed(lookup.cluster["metadata"]["name"], int(port), standalone, service_cidr=str(services[0]))
+    return Proceed(lookup.cluster["metadata"]["name"], int(port), standalone)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
+from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import ServedName
-from freehold.collection.policy import Policy, decide
 from freehold.collection.selector import Selector
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
@@ -19,7 +19,8 @@ from freehold.providers.aws.cluster.keys import VPC
 from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.recorded import name_of
 from freehold.providers.aws.control_plane.access import profiles_of
-from freehold.providers.aws.control_plane.desired import PORT, Circumstances, build_desired
+from freehold.providers.aws.control_plane.collection import decide_policy, request_collection
+from freehold.providers.aws.control_plane.desired import PORT, Circumstances, WantedControlPlane, build_desired
 from freehold.providers.aws.control_plane.eks_plan import minor_version
 from freehold.providers.aws.control_plane.facts import (
     ControlPlaneFacts,
@@ -43,6 +44,7 @@ from freehold.providers.objects.adapter import (
     StatusUpdate,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.kept_secrets import WantedSecret
 
@@ -94,8 +96,10 @@ class AWSManagedControlPlaneAdapter:
         known = await discover(self._network, names, network_spec(spec), PORT, journal, deleting=deleting)
         asked = ControlPlaneQuestions() if deleting else _ask(raw, spec, proceed)
         facts = ControlPlaneFacts() if deleting else await self._reader.read(asked)
-        around = Circumstances(names, journal, self._gates, known, facts, proceed.service_cidr)
-        return build_desired(raw, spec, around)
+        found = build_desired(
+            raw, spec, Circumstances(names, journal, self._gates, known, facts, _read_service_cidr(proceed.around))
+        )
+        return replace(found, around=proceed.around) if isinstance(found, WantedControlPlane) else found
 
     async def find_secrets(
         self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
@@ -117,7 +121,9 @@ class AWSManagedControlPlaneAdapter:
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         entries = report.journal.entries if report.journal else {}
         cluster = name_of(raw, entries, AWS_MANAGED_CONTROL_PLANE.link)
-        return build_status(raw, report, now, self._policy(raw, report.journal), cluster)
+        around = report.plan.around if isinstance(report.plan, WantedControlPlane) else NOTHING_AROUND
+        policy = decide_policy(raw, report.journal, around, self._gates, self._gc_selector)
+        return build_status(raw, report, now, policy, cluster)
 
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         """Rebuild the immutable spec fields of a lost object, so that its manifest can be applied over it."""
@@ -132,14 +138,10 @@ class AWSManagedControlPlaneAdapter:
                 spec["network"] = {"vpc": {"cidrBlock": seen.attributes["cidr"]}}
         return spec
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
-        """Find the collection. Its controllers put the name in EKS on what they make."""
-        return CollectionRequest(eks_name_of(raw, journal.entries), self._policy(raw, journal))
-
-    def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:
-        gate_on = FeatureGate.EXTERNAL_RESOURCE_GC in self._gates
-        marked = journal is not None and journal.collects
-        return decide(raw, gate_on=gate_on, marked=marked, selector=self._gc_selector)
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
+        return request_collection(raw, journal, around, self._gates, self._gc_selector)
 
 
 def _read_names(raw: Mapping[str, Any], journal: Journal) -> AWSClusterNames:
@@ -150,12 +152,19 @@ def _read_names(raw: Mapping[str, Any], journal: Journal) -> AWSClusterNames:
 def _ask(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, proceed: Proceed) -> ControlPlaneQuestions:
     """Return what is asked: of all that needs an answer only what the spec names."""
     there = str((raw.get("status") or {}).get("version") or "")
+    version = minor_version(spec.version or there)
     return ControlPlaneQuestions(
-        profiles=profiles_of(proceed.machines) | {DEFAULT_NODE_ROLE},
-        addons=frozenset(each.name for each in spec.addons),
-        version=minor_version(spec.version or there),
+        profiles=profiles_of(proceed.around.machines) | {DEFAULT_NODE_ROLE},
+        addons=frozenset(each.name for each in spec.addons if version),
+        version=version,
         key=(spec.encryption_config and spec.encryption_config.provider) or "",
     )
+
+
+def _read_service_cidr(around: Around) -> str:
+    """Read the range of Services that the Cluster asks for; empty where it asks for none."""
+    network = ((around.cluster or {}).get("spec") or {}).get("clusterNetwork") or {}
+    return str(next(iter((network.get("services") or {}).get("cidrBlocks") or ()), ""))
 
 
 def _read_access(raw: Mapping[str, Any], there: Observed) -> ClusterAccess:

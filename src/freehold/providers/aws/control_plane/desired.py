@@ -28,6 +28,7 @@ from freehold.providers.aws.control_plane.role import DecidedRole, RoleWish, dec
 from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlaneSpec
 from freehold.providers.aws.tags.capa_tags import COMMON, CapaTags
 from freehold.providers.objects.adapter import Desired, GraphMode, RefusedSpec, UndecidedSpec
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.cluster_status import WantedCluster
 
@@ -41,6 +42,7 @@ class WantedControlPlane(WantedCluster):
 
     network: ClusterPlan | None = None
     eks: EKSPlan | None = None
+    around: Around = field(default=NOTHING_AROUND, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,7 @@ def build_desired(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, arou
     access = plan_access(spec, around.facts.node_roles)
     if missing := _find_missing(spec, access, around):
         return UndecidedSpec(missing, notes)
-    key = around.facts.key.value.arn if isinstance(around.facts.key, Answer) else ""
-    eks = plan_eks(around.names.eks, spec, found.cluster_plan, access, key, around.service_cidr)
+    eks = plan_eks(around.names.eks, spec, found.cluster_plan, access, _find_key(spec, around), around.service_cidr)
     graph = Graph(nodes(found, eks, role, around))
     return WantedControlPlane(
         GraphMode.CREATE,
@@ -120,6 +121,12 @@ def _decide_role(spec: AWSManagedControlPlaneSpec, plan: ClusterPlan, around: Ci
         cluster_made=around.cluster_made,
         tags=NodeTags.from_plan(around.names, plan).own(CapaTags(COMMON)),
     )
+
+
+def _find_key(spec: AWSManagedControlPlaneSpec, around: Circumstances) -> str:
+    """Return the key's ARN, or what the spec says where nobody was asked; empty where it names none."""
+    said = (spec.encryption_config and spec.encryption_config.provider) or ""
+    return around.facts.key.value.arn if said and isinstance(around.facts.key, Answer) else said
 
 
 def _find_missing(

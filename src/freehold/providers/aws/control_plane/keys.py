@@ -11,8 +11,6 @@ ROLE_KIND: Final = "iam-role"
 OIDC_KIND: Final = "oidc-provider"
 ADDON_KIND: Final = "eks-addon"
 ACCESS_ENTRY_KIND: Final = "eks-access-entry"
-ACCESS_POLICY: Final = "access-policy"
-"""The sort of part of an access entry."""
 
 CLUSTER: Final = NodeKey(CLUSTER_KIND, "main")
 ROLE: Final = NodeKey(ROLE_KIND, "control-plane")

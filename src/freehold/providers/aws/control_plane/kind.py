@@ -6,10 +6,10 @@ Imports no SDK and no types.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, MachineName, ServedName
+from freehold.api.served import ClusterLink, InfrastructureName, MachineName, ParentName, ServedName
 from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.control_plane.types.fields import (
     AWS_MANAGED_CONTROL_PLANE_FIELDS,
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from freehold.providers.aws.accounts import AwsAccount
     from freehold.providers.objects.adapter import Adapter
 
+_INFRASTRUCTURE = (names.INFRASTRUCTURE_GROUP, names.V1BETA2)
+INSTANCE_PROFILE: Final = "iamInstanceProfile"
+"""The field of an AWSMachine on which a control plane depends: the profile's role needs access to the cluster."""
+
 AWS_MANAGED_CONTROL_PLANE = ServedName(
     names.CONTROL_PLANE_GROUP,
     names.V1BETA2,
@@ -32,9 +36,12 @@ AWS_MANAGED_CONTROL_PLANE = ServedName(
     aws_names.AWS_MANAGED_CONTROL_PLANE_FINALIZER,
     link=ClusterLink.CONTROL_PLANE,
     machines=(
-        MachineName(
-            names.INFRASTRUCTURE_GROUP, names.V1BETA2, aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL
-        ),
+        MachineName(*_INFRASTRUCTURE, aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL, (INSTANCE_PROFILE,)),
+        MachineName(*_INFRASTRUCTURE, "AWSManagedMachinePool", "awsmanagedmachinepools"),
+        MachineName(*_INFRASTRUCTURE, "AWSMachinePool", "awsmachinepools"),
+    ),
+    infrastructure=InfrastructureName(
+        *_INFRASTRUCTURE, aws_names.AWS_MANAGED_CLUSTER_KIND, aws_names.AWS_MANAGED_CLUSTER_PLURAL
     ),
     fields=AWS_MANAGED_CONTROL_PLANE_FIELDS,
     once_in_account=True,
@@ -50,6 +57,16 @@ AWS_MANAGED_CONTROL_PLANE_TEMPLATE = ServedName(
     "",
     link=ClusterLink.NONE,
 )
+
+AS_PARENT = ParentName(
+    AWS_MANAGED_CONTROL_PLANE.group,
+    AWS_MANAGED_CONTROL_PLANE.version,
+    AWS_MANAGED_CONTROL_PLANE.kind,
+    AWS_MANAGED_CONTROL_PLANE.plural,
+    ("region", "identityRef"),
+    AWS_MANAGED_CONTROL_PLANE.link,
+)
+"""AWSManagedControlPlane as what the machines of a cluster are part of."""
 
 
 def _describe() -> ServedKind:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from freehold.engine.graph import Node, ReadyNodes
-from freehold.engine.resources import Part, Request
+from freehold.engine.resources import Request
 from freehold.providers.aws.cluster import keys as network_keys
 from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.nodes.tags import NodeTags
@@ -16,6 +16,7 @@ from freehold.providers.aws.control_plane.access import PlannedEntry
 from freehold.providers.aws.control_plane.eks_plan import EKSPlan, PlannedAddon
 from freehold.providers.aws.control_plane.oidc import oidc_node
 from freehold.providers.aws.control_plane.role import role_arn
+from freehold.providers.aws.kinds.eks_access_entry import policy_part
 from freehold.providers.aws.tags.capa_tags import COMMON, CapaTags
 
 _GROUP = network_keys.group(Role.EKS_NODE.value)
@@ -63,11 +64,16 @@ def _request(plan: EKSPlan, known: ReadyNodes) -> Request:
         "access_mode": plan.access.mode(str(is_.get("access_mode", ""))),
         "creator_admin": plan.creator_admin,
         "self_managed_addons": plan.self_managed_addons,
-        "encryption_key": plan.encryption_key,
+        "encryption_key": _key(plan.encryption_key, str(is_.get("encryption_key", ""))),
         "upgrade_policy": plan.upgrade_policy,
         "service_cidr": is_.get("service_cidr", plan.service_cidr),
     }
     return request
+
+
+def _key(said: str, there: str) -> str:
+    """Return the key. An alias leads to a key for life, and EKS shows its ARN."""
+    return there if there and said.rpartition(":")[2].startswith("alias/") else said
 
 
 def _addon(eks_name: str, addon: PlannedAddon, tags: frozenset[str]) -> Node:
@@ -101,7 +107,7 @@ def _entry(eks_name: str, entry: PlannedEntry, tags: frozenset[str]) -> Node:
         "groups": list(entry.groups),
         "username": entry.username,
     }
-    parts = frozenset(_policy(*each) for each in entry.policies)
+    parts = frozenset(policy_part(*each) for each in entry.policies)
     return Node(
         keys.access_entry(entry.principal),
         entry.principal,
@@ -115,9 +121,3 @@ def _entry(eks_name: str, entry: PlannedEntry, tags: frozenset[str]) -> Node:
         name_taken_advice="somebody else made it: remove it from spec.accessEntries, or delete that one with "
         f"aws eks delete-access-entry --cluster-name {eks_name} --principal-arn {entry.principal}",
     )
-
-
-def _policy(arn: str, namespaces: Sequence[str]) -> Part:
-    scope = {"type": "namespace", "namespaces": list(namespaces)} if namespaces else {"type": "cluster"}
-    where = f"namespace:{','.join(namespaces)}" if namespaces else "cluster"
-    return Part(keys.ACCESS_POLICY, f"{arn} {where}", request={"policyArn": arn, "accessScope": scope})

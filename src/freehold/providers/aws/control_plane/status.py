@@ -63,7 +63,11 @@ def build_status(
     view = _View.read(raw, report, cluster)
     beside = [observe_collection(collection, report.collected), *view.observe()]
     shape = StatusShape(
-        {part: kinds for part, kinds in {**parts_of(plan.network if plan else None), **_OF_EKS}.items() if part in _ORDER},
+        {
+            part: kinds
+            for part, kinds in {**parts_of(plan.network if plan else None), **_OF_EKS}.items()
+            if part in _ORDER
+        },
         _REBUILT,
         _references,
         address="address",
