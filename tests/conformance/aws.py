@@ -277,6 +277,7 @@ class AwsBench(Verbs, AwsAccount):
             "access_mode": "API_AND_CONFIG_MAP", "creator_admin": True, "self_managed_addons": False,
             "encryption_key": "", "upgrade_policy": "STANDARD", "service_cidr": "",
         }  # fmt: skip
+
     def _next(self) -> int:
         self._count += 1
         return self._count
