@@ -16,10 +16,11 @@ from e2e_operator_lab import ROOT, Cloud, Json, Stage, crds_installed, simulated
 from e2e_servers import PATIENTLY, Server, until
 
 from freehold.api.placeholders import Placeholder
+from freehold.engine.keyed_codec import NODE
 
 pytestmark = pytest.mark.e2e
 
-SPEED = 120.0
+SPEED = 300.0
 TEMPLATE = ROOT / "tests/data/upstream/capa/cluster-template-eks.yaml"
 MACHINE_CRD = Placeholder(CORE, "v1beta2", "Machine", "machines", also="v1beta1").build_crd()
 VALUES = {
@@ -71,6 +72,8 @@ def test_the_template_for_eks_comes_up_its_nodes_join_and_it_goes(stage: Stage, 
         eks = f"{stage.namespace}_{stage.name}-control-plane"
         assert len(made(stage, "instance")) == 2
         assert {each["tags"][f"kubernetes.io/cluster/{eks}"] for each in made(stage, "instance")} == {"owned"}
+        (role,) = {row["tags"][NODE].rpartition("/")[2] for row in made(stage, "eks-access-entry")}
+        assert role == "nodes.cluster-api-provider-aws.sigs.k8s.io"
         cluster = stage.kubectl.json("get", "clusters.cluster.x-k8s.io", stage.name)
         secret = stage.kubectl.json("get", "secret", f"{stage.name}-kubeconfig")
         (server,) = yaml.safe_load(base64.b64decode(secret["data"]["value"]))["clusters"]
