@@ -1,4 +1,4 @@
-"""Upstream's template for EKS with a stand-in for Cluster API: nodes join, and nothing of it stays."""
+"""Upstream's template for EKS with a stand-in for Cluster API: nodes join, and nothing stays, also of Services."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from e2e_servers import PATIENTLY, Server, until
 
 from freehold.api.placeholders import Placeholder
 from freehold.engine.keyed_codec import NODE
+from harness.cloud_stand_in import ACCESS_KEYS, forgotten_services, left
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +36,7 @@ VALUES = {
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     """Simulated clouds for these tests alone."""
-    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED) as started:
+    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED, {"aws": {"access_keys": ACCESS_KEYS}}) as started:
         yield started
 
 
@@ -78,6 +79,8 @@ def test_the_template_for_eks_comes_up_its_nodes_join_and_it_goes(stage: Stage, 
         secret = stage.kubectl.json("get", "secret", f"{stage.name}-kubeconfig")
         (server,) = yaml.safe_load(base64.b64decode(secret["data"]["value"]))["clusters"]
         assert server["cluster"]["server"] == cluster["spec"]["controlPlaneEndpoint"]["host"]
+        forgotten = forgotten_services(stage.cloud.url, eks).made
         stage.kubectl.run("delete", "clusters.cluster.x-k8s.io", stage.name, PATIENTLY)
         assert made(stage) == [], "everything that was ours is gone"
+        assert left(stage.cloud.url, forgotten) == []
     assert "the-secret-canary" not in stage.log.read_text()
