@@ -151,6 +151,8 @@ class Settings:
     access_keys: Mapping[str, str] = field(
         default_factory=lambda: {"AKIASIMULATED0000001": "111122223333", "AKIASIMULATED0000002": "444455556666"}
     )
+    secret_keys: Mapping[str, str] = field(default_factory=dict)
+    """Maps administrators' keys to their secrets; of others any secret will do."""
     regions: Mapping[str, tuple[str, ...]] = field(default_factory=_regions)
     delays: Delays = field(default_factory=Delays)
     lags: Lags = field(default_factory=Lags)
