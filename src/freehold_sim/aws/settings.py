@@ -40,6 +40,9 @@ class Delays:
     delete_cluster: float = 300.0
     create_nodegroup: float = 180.0
     delete_nodegroup: float = 240.0
+    update_nodegroup: float = 60.0
+    create_fargate_profile: float = 120.0
+    delete_fargate_profile: float = 120.0
     create_addon: float = 30.0
     update_addon: float = 30.0
     delete_addon: float = 20.0

@@ -1,12 +1,14 @@
-"""Simulated EKS: clusters, node groups, add-ons, access entries."""
+"""Simulated EKS: clusters, node groups, add-ons, access entries, Fargate profiles."""
 
 from freehold_sim.aws.call import Operation
-from freehold_sim.aws.eks import access_entries, addons, clusters, nodegroups, tags
+from freehold_sim.aws.eks import access_entries, addons, clusters, fargate, identity_providers, nodegroups, tags
 
 OPERATIONS: tuple[Operation, ...] = (
     *clusters.OPERATIONS,
     *nodegroups.OPERATIONS,
     *addons.OPERATIONS,
     *access_entries.OPERATIONS,
+    *fargate.OPERATIONS,
+    *identity_providers.OPERATIONS,
     *tags.OPERATIONS,
 )

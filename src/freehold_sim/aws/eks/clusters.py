@@ -14,6 +14,7 @@ from freehold_sim.aws.eks.access_entries import admit_creator
 from freehold_sim.aws.eks.common import (
     ADDON,
     CLUSTER,
+    FARGATE_PROFILE,
     MISMATCH,
     NODEGROUP,
     bad,
@@ -114,8 +115,9 @@ def list_clusters(call: Call) -> dict[str, Any]:
 
 def delete_cluster(call: Call) -> dict[str, Any]:
     cluster = cluster_of(call, call.params["name"])
-    if call.where(NODEGROUP, clusterName=cluster["id"]):
-        raise in_use("Cluster has nodegroups attached")
+    for kind, noun in ((NODEGROUP, "nodegroups"), (FARGATE_PROFILE, "Fargate profiles")):
+        if call.where(kind, clusterName=cluster["id"]):
+            raise in_use(f"Cluster has {noun} attached")
     if cluster["view"]["status"] == "CREATING":
         raise in_use(f"Cluster '{cluster['id']}' is being created")
     if cluster["view"]["status"] != "DELETING":
