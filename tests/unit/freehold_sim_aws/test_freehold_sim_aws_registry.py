@@ -71,8 +71,8 @@ def test_an_operation_that_is_not_served_is_refused_by_name(sim: Any) -> None:
          "DefaultActions.Order"),
         (lambda sim: sim.secretsmanager.create_secret(Name="a", AddReplicaRegions=[{"Region": "eu-west-1"}]),
          "AddReplicaRegions"),
-        (lambda sim: sim.eks.create_cluster(name="a", roleArn="b", resourcesVpcConfig={}, deletionProtection=True),
-         "deletionProtection"),
+        (lambda sim: sim.eks.create_cluster(name="a", roleArn="b", resourcesVpcConfig={}, zonalShiftConfig={}),
+         "zonalShiftConfig"),
     ],
     ids=["top", "structure", "in a list", "query protocol", "json", "rest-json"],
 )  # fmt: skip
@@ -88,6 +88,7 @@ WITHOUT_EFFECT = {
     "AllAvailabilityZones": "no zone needs to be opted in",
     "AllRegions": "no region needs to be opted in",
     "WithDecryption": "the parameters that are served are plain strings",
+    "force": "no check of readiness holds an update back",
     "ChecksumMode": "checksums are not kept",
     "ChecksumAlgorithm": "the transport of a simulator does not corrupt",
     "ContentMD5": "so", "ChecksumCRC32": "so", "ChecksumCRC32C": "so", "ChecksumCRC64NVME": "so", "ChecksumSHA1": "so",

@@ -63,8 +63,8 @@ def decide_role(
 ) -> DecidedRole:
     """Decide which role the cluster has.
 
-    ``recorded`` is the journal's entry of :data:`keys.ROLE`, and ``cluster_made`` says that one of ours is on record for the
-    cluster. ``tags`` are those beside marks and the user's for a role of ours.
+    ``recorded`` is the journal's entry of :data:`keys.ROLE`; ``cluster_made`` says that the cluster is on record as
+    ours. ``tags`` are those beside marks and the user's for a role of ours.
     """
     kept = recorded if recorded and recorded.id and recorded.state.counts else None
     bound = kept is not None and cluster_made

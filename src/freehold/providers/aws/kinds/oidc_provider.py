@@ -45,7 +45,7 @@ def decode(arn: str, body: Json) -> DecodedResource:
 
 
 class OidcProviderDriver:
-    """A driver. A create is refused if the URL has a provider, of anybody; the delete of a missing one is too."""
+    """A driver. A create is refused if the URL has a provider, of anybody; the delete of a missing one succeeds."""
 
     def __init__(self, client: AwsClient) -> None:
         self._client = client
