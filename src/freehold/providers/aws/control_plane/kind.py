@@ -78,7 +78,9 @@ def _describe() -> ServedKind:
 def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
 
-    return AWSManagedControlPlaneAdapter(account, shared.gates, shared.gc_selector)
+    return AWSManagedControlPlaneAdapter(
+        account.facts, account.control_plane_facts, account, shared.gates, shared.gc_selector
+    )
 
 
 def _name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:

@@ -50,14 +50,18 @@ class Addon(ApiModel):
 class EncryptionConfig(ApiModel):
     """Encryption of Secrets with a key of KMS. It is for life."""
 
+    RULES = rules.ENCRYPTION_RULES
+
     provider: Text | None = None
     """ARN, or alias, of the key. Must not change."""
-    resources: Items[str] = ()
+    resources: Annotated[Items[Text], Field(max_length=LIST_LIMIT)] = ()
     """What is encrypted: ``secrets``, the only value of EKS."""
 
 
 class EndpointAccess(ApiModel):
     """From where the API server is reached."""
+
+    RULES = rules.ENDPOINT_RULES
 
     private: bool | None = None
     """From the VPC; false when omitted."""
@@ -91,11 +95,11 @@ class AWSManagedControlPlaneSpec(ApiModel):
 
     access_config: AccessConfig | None = None
     """How the cluster knows who may enter it."""
-    access_entries: Items[AccessEntry] = ()
+    access_entries: Annotated[Items[AccessEntry], Field(max_length=LIST_LIMIT)] = ()
     """Who may enter it."""
     additional_tags: UserTags = Field(default_factory=dict)
     """Tags for every resource of the cluster, at most 40: 50 is the limit of AWS, and ours are among them."""
-    addons: Items[Addon] = ()
+    addons: Annotated[Items[Addon], Field(max_length=LIST_LIMIT)] = ()
     """Addons of EKS."""
     associate_oidc_provider: Annotated[bool, Field(alias="associateOIDCProvider")] = False
     """Whether IAM trusts the tokens of the cluster's service accounts (IRSA)."""
