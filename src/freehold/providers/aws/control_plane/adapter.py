@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -96,10 +95,7 @@ class AWSManagedControlPlaneAdapter:
         known = await discover(self._network, names, network_spec(spec), PORT, journal, deleting=deleting)
         asked = ControlPlaneQuestions() if deleting else _ask(raw, spec, proceed)
         facts = ControlPlaneFacts() if deleting else await self._reader.read(asked)
-        found = build_desired(
-            raw, spec, Circumstances(names, journal, self._gates, known, facts, _read_service_cidr(proceed.around))
-        )
-        return replace(found, around=proceed.around) if isinstance(found, WantedControlPlane) else found
+        return build_desired(raw, spec, Circumstances(names, journal, self._gates, known, facts, proceed.around))
 
     async def find_secrets(
         self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
@@ -159,12 +155,6 @@ def _ask(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, proceed: Proc
         version=version,
         key=(spec.encryption_config and spec.encryption_config.provider) or "",
     )
-
-
-def _read_service_cidr(around: Around) -> str:
-    """Read the range of Services that the Cluster asks for; empty where it asks for none."""
-    network = ((around.cluster or {}).get("spec") or {}).get("clusterNetwork") or {}
-    return str(next(iter((network.get("services") or {}).get("cidrBlocks") or ()), ""))
 
 
 def _read_access(raw: Mapping[str, Any], there: Observed) -> ClusterAccess:

@@ -47,17 +47,20 @@ class WantedControlPlane(WantedCluster):
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What is around a control plane: its names, record and gates, the answers of AWS, and the Cluster's range.
-
-    ``service_cidr`` is the range of Services that the Cluster asks for, empty where it asks for none.
-    """
+    """What a control plane is planned with: its names, record and gates, the answers of AWS, and the objects around."""
 
     names: AWSClusterNames
     journal: Journal
     gates: FeatureGates
     network: AWSClusterFacts
     facts: ControlPlaneFacts = field(default_factory=ControlPlaneFacts)
-    service_cidr: str = ""
+    objects: Around = NOTHING_AROUND
+
+    @property
+    def service_cidr(self) -> str:
+        """The range of Services that the Cluster asks for, empty where it asks for none."""
+        network = ((self.objects.cluster or {}).get("spec") or {}).get("clusterNetwork") or {}
+        return str(next(iter((network.get("services") or {}).get("cidrBlocks") or ()), ""))
 
     @property
     def cluster_made(self) -> bool:
@@ -95,6 +98,7 @@ def build_desired(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, arou
         eks,
         unmet=found.unmet,
         known_before=around.network.known_before,
+        around=around.objects,
     )
 
 
