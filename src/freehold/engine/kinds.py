@@ -177,6 +177,8 @@ class DeleteRules:
     """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
     holds_external: bool = False
     """The cluster's own controllers make their resources in it."""
+    hosts_controllers: bool = False
+    """The cluster's own controllers run on it: what they made is collected once it is seen gone."""
     told: frozenset[str] = frozenset()
     """Attributes of the create that a delete is told where they are set (:attr:`Ref.told`)."""
     gone_at_once: bool = False
