@@ -175,10 +175,10 @@ class DeleteRules:
     """It is deleted when the spec no longer names it and nothing of ours needs it."""
     after_collection: bool = False
     """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
+    before_collection: bool = False
+    """The cluster's own controllers go on until it has gone: nothing is collected before that."""
     holds_external: bool = False
     """The cluster's own controllers make their resources in it."""
-    hosts_controllers: bool = False
-    """The cluster's own controllers run on it: what they made is collected once it is seen gone."""
     told: frozenset[str] = frozenset()
     """Attributes of the create that a delete is told where they are set (:attr:`Ref.told`)."""
     gone_at_once: bool = False

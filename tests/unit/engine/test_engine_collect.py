@@ -126,7 +126,7 @@ def test_the_collection_begins_when_what_hosts_the_controllers_is_seen_gone() ->
         world=NetworkWorld(traits=TRAITS | {"role": replace(TRAITS["role"], delete_time=300.0)})
     )
     kinds = [
-        replace(kind, deletion=replace(kind.deletion, hosts_controllers=kind.name == "role"))
+        replace(kind, deletion=replace(kind.deletion, before_collection=kind.name == "role"))
         for kind in life.deps.registry.values()
     ]
     life.deps = replace(life.deps, registry=Registry(kinds))

@@ -117,8 +117,7 @@ class AWSManagedControlPlaneAdapter:
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         entries = report.journal.entries if report.journal else {}
         cluster = name_of(raw, entries, AWS_MANAGED_CONTROL_PLANE.link)
-        around = report.plan.around if isinstance(report.plan, WantedControlPlane) else NOTHING_AROUND
-        policy = decide_policy(raw, report.journal, around, self._gates, self._gc_selector)
+        policy = decide_policy(raw, report.journal, report.around, self._gates, self._gc_selector)
         return build_status(raw, report, now, policy, cluster)
 
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.collection.policy import Policy
@@ -39,7 +40,10 @@ from freehold.providers.objects.spec_problems import SpecProblem
 
 _SERVES = ("ACTIVE", "UPDATING")
 """EKS's words for a cluster whose API server answers."""
-_CREATING, _UPDATING = "CREATING", "UPDATING"
+_STEPS = {"CREATING": aws_names.EKS_CONTROL_PLANE_CREATING, "UPDATING": aws_names.EKS_CONTROL_PLANE_UPDATING}
+"""The conditions that upstream has only while EKS is at it."""
+_PASSING = (*_STEPS.values(), aws_names.EKS_IDENTITY_PROVIDER_CONFIGURED)
+"""Conditions that go with what they are about."""
 _ORDER = aws_names.AWS_CONTROL_PLANE_PART_CONDITIONS
 _REBUILT = frozenset({"networkStatus", "failureDomains", "bastion", "addons", "oidcProvider"})
 _OF_EKS: Parts = {
@@ -75,7 +79,9 @@ def build_status(
         always=IDENTITY,
     )
     update = cluster_status.build_status(raw, report, now, shape, beside)
-    status = {**update.status, **view.show_fields(update)}
+    gone = {*_PASSING} - {each.type for each in beside}
+    conditions = api_conditions.remove_types(update.status["conditions"], gone)
+    status = {**update.status, **view.show_fields(update), "conditions": conditions}
     if not view.was_carried_out:
         status.pop("observedGeneration", None)
         if (before := view.before.get("observedGeneration")) is not None:
@@ -159,9 +165,8 @@ class _View:
     def observe(self) -> Iterator[Observation]:
         """Build the conditions that are no part of ``Ready``."""
         yield self._observe_available()
-        if self.seen is not None and not self.report.deleting:
-            yield self._observe_word(aws_names.EKS_CONTROL_PLANE_CREATING, _CREATING)
-            yield self._observe_word(aws_names.EKS_CONTROL_PLANE_UPDATING, _UPDATING)
+        if (word := _word(self.seen)) in _STEPS and not self.report.deleting:
+            yield Observation(_STEPS[word], "True", word.capitalize())
         if self.plan is not None:
             yield self._observe_authenticator(self.plan)
         if self._spec.get("oidcIdentityProviderConfig"):
@@ -176,10 +181,6 @@ class _View:
         return Observation(
             names.AVAILABLE, "False", names.REASON_NOT_AVAILABLE, message or "there is no EKS cluster yet"
         )
-
-    def _observe_word(self, type_: str, word: str) -> Observation:
-        state = _word(self.seen)
-        return Observation(type_, "True" if state == word else "False", state.capitalize() or names.REASON_NOT_READY)
 
     def _observe_authenticator(self, plan: EKSPlan) -> Observation:
         type_, access = aws_names.IAM_AUTHENTICATOR_CONFIGURED, plan.access
