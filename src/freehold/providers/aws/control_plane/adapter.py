@@ -19,7 +19,7 @@ from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.recorded import name_of
 from freehold.providers.aws.control_plane.access import profiles_of
 from freehold.providers.aws.control_plane.collection import decide_policy, request_collection
-from freehold.providers.aws.control_plane.desired import PORT, Circumstances, WantedControlPlane, build_desired
+from freehold.providers.aws.control_plane.desired import PORT, Circumstances, build_desired
 from freehold.providers.aws.control_plane.eks_plan import minor_version
 from freehold.providers.aws.control_plane.facts import (
     ControlPlaneFacts,
