@@ -11,12 +11,24 @@ import yaml
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate, FeatureGates
 from freehold.controllers.secret_writer import SecretWriter
+from freehold.engine.journal import Entry, Journal, RecordState
+from freehold.engine.ownership import Owner
+from freehold.engine.resources import NodeKey, Observed, Request, State
 from freehold.kube.resources import Key
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.aws.accounts import AwsAccount
+from freehold.providers.aws.cluster.facts import AWSClusterFacts
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
+from freehold.providers.aws.control_plane.desired import Circumstances, WantedControlPlane, build_desired
+from freehold.providers.aws.control_plane.facts import ControlPlaneFacts
+from freehold.providers.aws.control_plane.keys import CLUSTER, ROLE
 from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
-from freehold.providers.objects.gate import Around
+from freehold.providers.aws.control_plane.recorded import eks_name_of
+from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlaneSpec
+from freehold.providers.objects.adapter import Desired, RefusedSpec, parse_or_refuse
+from freehold.providers.objects.around import NOTHING_AROUND, Around
+from freehold.providers.objects.cloud_answers import Answer
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness
@@ -83,3 +95,44 @@ class ControlPlaneHarness(AwsHarness):
     def kubeconfig(self, name: str = f"{NAME}-kubeconfig") -> dict[str, Any]:
         data = self.secrets.objects["Secret", Key("default", name)]["data"]
         return dict(yaml.safe_load(base64.b64decode(data["value"])))
+
+
+ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
+OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSManagedControlPlane", "default", NAME)
+NETWORK = AWSClusterFacts(Answer(ZONES), namesakes=Answer(()))
+CLUSTER_ARN = f"arn:aws:eks:us-east-1:111122223333:cluster/{EKS_NAME}"
+ON_RECORD = {CLUSTER: Entry(RecordState.OWNED, CLUSTER_ARN)}
+
+
+def desired_of(
+    raw: Mapping[str, Any],
+    facts: ControlPlaneFacts | None = None,
+    *,
+    entries: Mapping[NodeKey, Entry] | None = None,
+    gates: FeatureGates = DEFAULT_GATES,
+    around: Around = NOTHING_AROUND,
+    network: AWSClusterFacts = NETWORK,
+) -> Desired:
+    """Decide, as the adapter does with these answers and this record."""
+    spec = parse_or_refuse(AWSManagedControlPlaneSpec, raw)
+    if isinstance(spec, RefusedSpec):
+        return spec
+    journal = Journal(OWNER, dict(entries or {}))
+    names = AWSClusterNames("default", "demo", eks_name_of(raw, journal.entries))
+    return build_desired(raw, spec, Circumstances(names, journal, gates, network, facts or ControlPlaneFacts(), around))
+
+
+def wanted(raw: Mapping[str, Any], facts: ControlPlaneFacts | None = None, **more: Any) -> WantedControlPlane:
+    found = desired_of(raw, facts, **more)
+    assert isinstance(found, WantedControlPlane), found
+    return found
+
+
+def request_of(plan: WantedControlPlane, key: NodeKey = CLUSTER, there: Mapping[str, Any] | None = None) -> Request:
+    """What a node is created with; ``there`` are the attributes of the living cluster."""
+    known = {each: Observed(f"id-of-{each.logical}", each.logical, State.READY) for each in plan.graph.nodes}
+    known[ROLE] = replace(known[ROLE], attributes={"arn": "arn:aws:iam::111122223333:role/eks"})
+    del known[CLUSTER]
+    if there is not None or key != CLUSTER:
+        known[CLUSTER] = Observed(CLUSTER_ARN, EKS_NAME, State.READY, attributes=there or {"issuer": "https://i"})
+    return plan.graph.nodes[key].request(known)

@@ -24,7 +24,7 @@ from freehold.providers.aws.control_plane.types.access import (
 from freehold.providers.aws.control_plane.types.cni import KubeProxy, VpcCni
 from freehold.providers.aws.control_plane.types.status import AWSManagedControlPlaneStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference
-from freehold.providers.aws.types.network import Cidr, NetworkSpec
+from freehold.providers.aws.types.network import Cidr, Cidrs, NetworkSpec
 
 Text = Annotated[str, Field(max_length=TEXT_LIMIT)]
 
@@ -67,9 +67,7 @@ class EndpointAccess(ApiModel):
     """From the VPC; false when omitted."""
     public: bool | None = None
     """From the internet; true when omitted."""
-    public_cidrs: Annotated[Annotated[Items[Cidr], Field(max_length=LIST_LIMIT)] | None, Field(alias="publicCIDRs")] = (
-        None
-    )
+    public_cidrs: Annotated[Cidrs, Field(alias="publicCIDRs")] = ()
     """The ranges of the internet that may reach it; all when omitted."""
 
 
