@@ -46,6 +46,7 @@ SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRol
 FACT_OPERATIONS: Mapping[str, frozenset[str]] = {
     "ssm": frozenset({"GetParameter"}),
     "ec2": frozenset({"DescribeImages", "DescribeInstanceTypes"}),
+    "eks": frozenset({"DescribeCluster"}),
 }
 """Reads of facts, besides reads of kinds."""
 
