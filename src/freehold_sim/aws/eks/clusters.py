@@ -23,6 +23,7 @@ from freehold_sim.aws.eks.common import (
     listed,
     remove_parts,
     shown,
+    why_failed,
 )
 from freehold_sim.aws.world import Record, World, scope_of
 
@@ -54,7 +55,7 @@ def _outcome(call: Call, cluster: Record) -> dict[str, Any]:
     Its endpoint and its issuer have one id: https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/4501
     """
     if call.fails:
-        issue = {"code": "InternalFailure", "message": "The cluster could not be created", "resourceIds": []}
+        issue = {"code": "InternalFailure", "message": why_failed(call), "resourceIds": []}
         return {"status": "FAILED", "health.issues": [issue]}
     ident = call.world.new_hex(32).upper()
     return {

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
 from freehold_sim.aws.eks import options, versions
-from freehold_sim.aws.eks.common import MISMATCH, NODEGROUP, UPDATE, bad, cluster_of, in_use, listed, missing
+from freehold_sim.aws.eks.common import (
+    MISMATCH,
+    NODEGROUP,
+    UPDATE,
+    bad,
+    cluster_of,
+    in_use,
+    listed,
+    missing,
+    why_failed,
+)
 from freehold_sim.aws.world import Record
 
 _ROLLBACK_DAYS = 7
@@ -37,7 +47,7 @@ def _note(call: Call, cluster: Record, wanted: Change, done: float) -> Record:
         "errors": [],
     }  # fmt: skip
     made = call.add(UPDATE, ident, view, cluster=cluster["id"], done=done)
-    error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": [cluster["id"]]}
+    error = {"errorCode": "Unknown", "errorMessage": why_failed(call), "resourceIds": [cluster["id"]]}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
     call.world.schedule(done, made, end)
     return made
