@@ -46,7 +46,7 @@ def _note(call: Call, cluster: Record, wanted: Change, done: float) -> Record:
         "id": ident, "status": "InProgress", "type": wanted.kind, "params": params, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    made = call.add(UPDATE, ident, view, cluster=cluster["id"], done=done)
+    made = call.add(UPDATE, ident, view, cluster=cluster["id"], part="", done=done)
     error = {"errorCode": "Unknown", "errorMessage": why_failed(call), "resourceIds": [cluster["id"]]}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
     call.world.schedule(done, made, end)
@@ -57,10 +57,9 @@ def _reply(_: Call, made: list[Record]) -> dict[str, Any]:
     return {"update": dict(made[0]["view"])}
 
 
-def _of(call: Call, cluster: Record, part: Mapping[str, str] | None = None) -> list[Record]:
-    """Return the updates of a cluster, or of its part with the name in `part`."""
-    wanted = {"cluster": cluster["id"], "addon": None, "nodegroup": None, **(part or {})}
-    return [row for row in call.all(UPDATE) if all(row.get(key) == value for key, value in wanted.items())]
+def _of(call: Call, cluster: Record, part: str = "") -> list[Record]:
+    """Return the updates of a cluster, or of a part of it."""
+    return [row for row in call.all(UPDATE) if (row["cluster"], row["part"]) == (cluster["id"], part)]
 
 
 def running(call: Call, cluster: Record) -> str:
@@ -236,12 +235,12 @@ def associate_encryption(call: Call) -> dict[str, Any]:
 # -- what is told -------------------------------------------------------------------------------------------------
 
 
-def _part(call: Call) -> dict[str, str]:
-    """Return of what updates are asked for: {} of the cluster, or the name of a node group or an add-on of it."""
-    named = {kind: call.params[f"{kind}Name"] for kind in ("nodegroup", "addon") if f"{kind}Name" in call.params}
+def _part(call: Call) -> str:
+    """Return of what updates are asked for: "" for the cluster, or a node group or an add-on of it."""
+    named = [f"{kind}/{call.params[f'{kind}Name']}" for kind in ("nodegroup", "addon") if f"{kind}Name" in call.params]
     if len(named) > 1:
         raise bad("An update is of a node group or of an add-on")
-    return named
+    return named[0] if named else ""
 
 
 def describe_update(call: Call) -> dict[str, Any]:
