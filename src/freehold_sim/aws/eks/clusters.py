@@ -10,7 +10,7 @@ from typing import Any
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
-from freehold_sim.aws.eks.access_entries import admit_creator
+from freehold_sim.aws.eks.admission import admit_creator
 from freehold_sim.aws.eks.common import (
     ADDON,
     CLUSTER,
