@@ -123,7 +123,7 @@ def update_addon(call: Call) -> dict[str, Any]:
     wanted = {"serviceAccountRoleArn": params.get("serviceAccountRoleArn")}
     wanted |= {key: params[key] or None for key in ("addonVersion", "configurationValues") if key in params}
     when = call.takes(call.settings.delays.update_addon)
-    update = _add_update(call, cluster)
+    update = _add_update(call, record, when)
     problem = _problem(call, cluster, {"NONE"})
     call.world.redirect(record, status="UPDATING")
     change: dict[str, Any] = {"status": "ACTIVE", "health.issues": [], "modifiedAt": when, **wanted}
@@ -138,7 +138,7 @@ def update_addon(call: Call) -> dict[str, Any]:
     return _update_reply(call, [update])
 
 
-def _add_update(call: Call, cluster: Record) -> Record:
+def _add_update(call: Call, addon: Record, done: float) -> Record:
     keys = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
     given = [{"type": key[0].upper() + key[1:], "value": call.params[key]} for key in keys if key in call.params]
     ident = call.world.new_uuid()
@@ -146,7 +146,12 @@ def _add_update(call: Call, cluster: Record) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    return call.add(UPDATE, ident, view, cluster=cluster["id"], addon=call.params["addonName"])
+    return call.add(UPDATE, ident, view, cluster=addon["view"]["clusterName"], part=_part(addon), done=done)
+
+
+def _part(addon: Record) -> str:
+    """Return what an update of an add-on calls it."""
+    return f"addon/{addon['view']['addonName']}"
 
 
 def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
@@ -164,7 +169,7 @@ def delete_addon(call: Call) -> dict[str, Any]:
         cluster["self_managed"] = [*_self_managed(cluster), record["view"]["addonName"]]
     if record["view"]["status"] != "DELETING":
         for update in call.where(UPDATE, status="InProgress"):
-            if (update["cluster"], update.get("addon")) == (cluster["id"], record["view"]["addonName"]):
+            if (update["cluster"], update["part"]) == (cluster["id"], _part(record)):
                 call.world.redirect(update, status="Cancelled")
         call.world.redirect(record, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_addon), record, None)
