@@ -9,6 +9,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from harness import aws_script_access
+
 Clients = Callable[[str], Any]
 Step = Callable[[Clients, dict[str, Any]], Any]
 MACHINE = {"InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
@@ -399,4 +401,5 @@ STEPS: Mapping[str, Step] = {
         name="none", logging={"clusterLogging": [{"types": ["api"], "enabled": True}]}
     ),
     "missing load balancer deleted": lambda c, m: c("elb").delete_load_balancer(LoadBalancerName="none"),
+    **aws_script_access.STEPS,
 }  # fmt: skip

@@ -43,7 +43,11 @@ class Delays:
     encrypt_cluster: float = 600.0
     create_nodegroup: float = 180.0
     delete_nodegroup: float = 240.0
+    update_nodegroup: float = 60.0
+    create_fargate_profile: float = 120.0
+    delete_fargate_profile: float = 120.0
     create_addon: float = 30.0
+    update_addon: float = 30.0
     delete_addon: float = 20.0
 
     def scaled(self, factor: float) -> "Delays":
@@ -106,6 +110,7 @@ class Quotas:
     nodegroups_per_cluster: int = 30
     buckets: int = 10000
     roles: int = 1000
+    oidc_providers: int = 100
     tags: int = 50
     arns_per_tag_call: int = 20
 
@@ -152,6 +157,8 @@ class Settings:
     access_keys: Mapping[str, str] = field(
         default_factory=lambda: {"AKIASIMULATED0000001": "111122223333", "AKIASIMULATED0000002": "444455556666"}
     )
+    secret_keys: Mapping[str, str] = field(default_factory=dict)
+    """Maps administrators' keys to their secrets; of others any secret will do."""
     regions: Mapping[str, tuple[str, ...]] = field(default_factory=_regions)
     delays: Delays = field(default_factory=Delays)
     lags: Lags = field(default_factory=Lags)

@@ -1,7 +1,17 @@
-"""Simulated EKS: clusters, node groups, add-ons."""
+"""Simulated EKS: clusters, node groups, add-ons, access entries, Fargate profiles."""
 
 from freehold_sim.aws.call import Operation
-from freehold_sim.aws.eks import addons, clusters, nodegroups, tags, updates, versions
+from freehold_sim.aws.eks import (
+    access_entries,
+    addons,
+    clusters,
+    fargate,
+    identity_providers,
+    nodegroups,
+    tags,
+    updates,
+    versions,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     *clusters.OPERATIONS,
@@ -9,5 +19,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *versions.OPERATIONS,
     *nodegroups.OPERATIONS,
     *addons.OPERATIONS,
+    *access_entries.OPERATIONS,
+    *fargate.OPERATIONS,
+    *identity_providers.OPERATIONS,
     *tags.OPERATIONS,
 )

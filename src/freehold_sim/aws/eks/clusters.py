@@ -10,6 +10,7 @@ from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
 from freehold_sim.aws.eks import certificate, options, updates, versions
+from freehold_sim.aws.eks.admission import admit_creator
 from freehold_sim.aws.eks.common import (
     CLUSTER,
     FARGATE_PROFILE,
@@ -45,6 +46,7 @@ def create_cluster(call: Call) -> dict[str, Any]:
     check_tags(call, params.get("tags", {}))
     full(call, len(call.all(CLUSTER)), call.settings.quotas.clusters, "clusters")
     cluster = _add(call)
+    admit_creator(call, cluster)
     call.world.schedule(call.takes(call.settings.delays.create_cluster), cluster, _outcome(call, cluster))
     return _reply(call, [cluster])
 

@@ -33,6 +33,7 @@ class Change(NamedTuple):
     kind: str
     values: Mapping[str, str]
     change: Mapping[str, Any]
+    effect: str = ""
 
 
 # -- the update itself --------------------------------------------------------------------------------------------
@@ -76,7 +77,8 @@ def _begin(call: Call, cluster: Record, wanted: Change, seconds: float) -> dict[
     done = call.takes(seconds)
     made = _note(call, cluster, wanted, done)
     call.world.redirect(cluster, status="UPDATING")
-    call.world.schedule(done, cluster, {**({} if call.fails else wanted.change), "status": "ACTIVE"})
+    change, effect = ({}, "") if call.fails else (wanted.change, wanted.effect)
+    call.world.schedule(done, cluster, {**change, "status": "ACTIVE"}, effect)
     return _reply(call, [made])
 
 
@@ -153,7 +155,8 @@ def update_config(call: Call) -> dict[str, Any]:
     kind, decide = _CHANGES[given[0]]
     _free(call, cluster, kind)
     values, change = decide(cluster["view"], call.params[given[0]])
-    return _begin(call, cluster, Change(kind, values, change), call.settings.delays.update_cluster)
+    effect = "open-access-entries" if kind == "AccessConfigUpdate" else ""
+    return _begin(call, cluster, Change(kind, values, change, effect), call.settings.delays.update_cluster)
 
 
 _Decided = tuple[dict[str, str], dict[str, Any]]

@@ -11,6 +11,7 @@ from freehold_sim.aws.tagging import why_not_common
 from freehold_sim.aws.world import Record
 
 ROLE, PROFILE, POLICY = "role", "instance-profile", "policy"
+OIDC_PROVIDER = "oidc-provider"
 _NAME = re.compile(r"[\w+=,.@-]+", re.ASCII)
 
 
