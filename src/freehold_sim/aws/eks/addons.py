@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAddon.html, API_Up
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
-from freehold_sim.aws.eks import addon_versions, updates
+from freehold_sim.aws.eks import addon_versions
 from freehold_sim.aws.eks.common import (
     ADDON,
     MISMATCH,
@@ -135,7 +135,7 @@ def update_addon(call: Call) -> dict[str, Any]:
         error = {"errorCode": problem["code"], "errorMessage": problem["message"], "resourceIds": []}
         call.world.schedule(when, update, {"status": "Failed", "errors": [error]})
     call.world.schedule(when, record, change)
-    return updates.reply(call, [update])
+    return _update_reply(call, [update])
 
 
 def _add_update(call: Call, addon: Record, done: float) -> Record:
@@ -148,6 +148,10 @@ def _add_update(call: Call, addon: Record, done: float) -> Record:
     }  # fmt: skip
     names = {"cluster": addon["view"]["clusterName"], "addon": addon["view"]["addonName"]}
     return call.add(UPDATE, ident, view, **names, part=f"addon/{names['addon']}", done=done)
+
+
+def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
+    return {"update": dict(made[0]["view"])}
 
 
 def delete_addon(call: Call) -> dict[str, Any]:
@@ -174,7 +178,7 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("CreateAddon", create_addon, f"{_SETTINGS} tags", Token("clientRequestToken", ADDON, _reply, MISMATCH)),
     reads("DescribeAddon", describe_addon, _NAMES),
     reads("ListAddons", list_addons, "clusterName maxResults nextToken"),
-    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, updates.reply, MISMATCH)),
+    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, _update_reply, MISMATCH)),
     writes("DeleteAddon", delete_addon, f"{_NAMES} preserve"),
     *addon_versions.OPERATIONS,
 )
