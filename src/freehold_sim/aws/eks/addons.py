@@ -146,8 +146,12 @@ def _add_update(call: Call, addon: Record, done: float) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    names = {"cluster": addon["view"]["clusterName"], "addon": addon["view"]["addonName"]}
-    return call.add(UPDATE, ident, view, **names, part=f"addon/{names['addon']}", done=done)
+    return call.add(UPDATE, ident, view, cluster=addon["view"]["clusterName"], part=_part(addon), done=done)
+
+
+def _part(addon: Record) -> str:
+    """Return what an update of an add-on calls it."""
+    return f"addon/{addon['view']['addonName']}"
 
 
 def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
@@ -165,7 +169,7 @@ def delete_addon(call: Call) -> dict[str, Any]:
         cluster["self_managed"] = [*_self_managed(cluster), record["view"]["addonName"]]
     if record["view"]["status"] != "DELETING":
         for update in call.where(UPDATE, status="InProgress"):
-            if (update["cluster"], update.get("addon")) == (cluster["id"], record["view"]["addonName"]):
+            if (update["cluster"], update["part"]) == (cluster["id"], _part(record)):
                 call.world.redirect(update, status="Cancelled")
         call.world.redirect(record, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_addon), record, None)

@@ -119,8 +119,8 @@ def update_config(call: Call) -> dict[str, Any]:
         "id": ident, "status": "InProgress", "type": "ConfigUpdate", "params": _told(params), "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    names = {"cluster": view["clusterName"], "nodegroup": view["nodegroupName"]}
-    update = call.add(UPDATE, ident, told, **names, part=f"nodegroup/{names['nodegroup']}", done=done)
+    part = f"nodegroup/{view['nodegroupName']}"
+    update = call.add(UPDATE, ident, told, cluster=view["clusterName"], part=part, done=done)
     call.world.redirect(record, status="UPDATING")
     error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": []}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
