@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAddon.html, API_Up
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
-from freehold_sim.aws.eks import addon_versions, updates
+from freehold_sim.aws.eks import addon_versions
 from freehold_sim.aws.eks.common import (
     ADDON,
     MISMATCH,
@@ -123,7 +123,7 @@ def update_addon(call: Call) -> dict[str, Any]:
     wanted = {"serviceAccountRoleArn": params.get("serviceAccountRoleArn")}
     wanted |= {key: params[key] or None for key in ("addonVersion", "configurationValues") if key in params}
     when = call.takes(call.settings.delays.update_addon)
-    update = _add_update(call, cluster, when)
+    update = _add_update(call, record, when)
     problem = _problem(call, cluster, {"NONE"})
     call.world.redirect(record, status="UPDATING")
     change: dict[str, Any] = {"status": "ACTIVE", "health.issues": [], "modifiedAt": when, **wanted}
@@ -135,10 +135,10 @@ def update_addon(call: Call) -> dict[str, Any]:
         error = {"errorCode": problem["code"], "errorMessage": problem["message"], "resourceIds": []}
         call.world.schedule(when, update, {"status": "Failed", "errors": [error]})
     call.world.schedule(when, record, change)
-    return updates.reply(call, [update])
+    return _update_reply(call, [update])
 
 
-def _add_update(call: Call, cluster: Record, done: float) -> Record:
+def _add_update(call: Call, addon: Record, done: float) -> Record:
     keys = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
     given = [{"type": key[0].upper() + key[1:], "value": call.params[key]} for key in keys if key in call.params]
     ident = call.world.new_uuid()
@@ -146,7 +146,16 @@ def _add_update(call: Call, cluster: Record, done: float) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    return call.add(UPDATE, ident, view, cluster=cluster["id"], part=f"addon/{call.params['addonName']}", done=done)
+    return call.add(UPDATE, ident, view, cluster=addon["view"]["clusterName"], part=_part(addon), done=done)
+
+
+def _part(addon: Record) -> str:
+    """Return what an update of an add-on calls it."""
+    return f"addon/{addon['view']['addonName']}"
+
+
+def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
+    return {"update": dict(made[0]["view"])}
 
 
 def delete_addon(call: Call) -> dict[str, Any]:
@@ -160,7 +169,7 @@ def delete_addon(call: Call) -> dict[str, Any]:
         cluster["self_managed"] = [*_self_managed(cluster), record["view"]["addonName"]]
     if record["view"]["status"] != "DELETING":
         for update in call.where(UPDATE, status="InProgress"):
-            if (update["cluster"], update["part"]) == (cluster["id"], f"addon/{record['view']['addonName']}"):
+            if (update["cluster"], update["part"]) == (cluster["id"], _part(record)):
                 call.world.redirect(update, status="Cancelled")
         call.world.redirect(record, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_addon), record, None)
@@ -173,7 +182,7 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("CreateAddon", create_addon, f"{_SETTINGS} tags", Token("clientRequestToken", ADDON, _reply, MISMATCH)),
     reads("DescribeAddon", describe_addon, _NAMES),
     reads("ListAddons", list_addons, "clusterName maxResults nextToken"),
-    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, updates.reply, MISMATCH)),
+    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, _update_reply, MISMATCH)),
     writes("DeleteAddon", delete_addon, f"{_NAMES} preserve"),
     *addon_versions.OPERATIONS,
 )

@@ -8,8 +8,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2.kinds import full
-from freehold_sim.aws.eks import updates
-from freehold_sim.aws.eks.access_entries import admit_nodes
+from freehold_sim.aws.eks.admission import admit_nodes
 from freehold_sim.aws.eks.common import (
     MISMATCH,
     NODEGROUP,
@@ -62,7 +61,7 @@ def create_nodegroup(call: Call) -> dict[str, Any]:
         "health": {"issues": []}, "resources": {"autoScalingGroups": []},
     }  # fmt: skip
     record = call.add(NODEGROUP, ident, view, arn, tags=dict(params.get("tags", {})))
-    admit_nodes(call, cluster, view["nodeRole"], "EC2_WINDOWS" if "WINDOWS" in view["amiType"] else "EC2_LINUX")
+    admit_nodes(call.world, cluster, record, call.now)
     status = "CREATE_FAILED" if call.fails else "ACTIVE"
     call.world.schedule(call.takes(call.settings.delays.create_nodegroup), record, {"status": status})
     return _reply(call, [record])
@@ -128,7 +127,7 @@ def update_config(call: Call) -> dict[str, Any]:
     call.world.schedule(done, update, end)
     held = {"status": "ACTIVE", "modifiedAt": done}
     call.world.schedule(done, record, held if call.fails else {**change, **held})
-    return updates.reply(call, [update])
+    return _update_reply(call, [update])
 
 
 def _labels(held: dict[str, str], given: dict[str, Any]) -> dict[str, str]:
@@ -151,6 +150,10 @@ def _told(params: dict[str, Any]) -> list[dict[str, str]]:
              "taintsToAdd": taints.get("addOrUpdateTaints"), "taintsToRemove": taints.get("removeTaints")}  # fmt: skip
     return [{"type": name[0].upper() + name[1:], "value": value if isinstance(value, str) else json.dumps(value)}
             for name, value in flat.items() if value is not None]  # fmt: skip
+
+
+def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
+    return {"update": dict(made[0]["view"])}
 
 
 def delete_nodegroup(call: Call) -> dict[str, Any]:
@@ -176,7 +179,7 @@ OPERATIONS: tuple[Operation, ...] = (
     reads("DescribeNodegroup", describe_nodegroup, _NAMES),
     reads("ListNodegroups", list_nodegroups, "clusterName maxResults nextToken"),
     writes(
-        "UpdateNodegroupConfig", update_config, _CHANGES, Token("clientRequestToken", UPDATE, updates.reply, MISMATCH)
+        "UpdateNodegroupConfig", update_config, _CHANGES, Token("clientRequestToken", UPDATE, _update_reply, MISMATCH)
     ),
     writes("DeleteNodegroup", delete_nodegroup, _NAMES),
 )
