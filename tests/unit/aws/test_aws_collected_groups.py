@@ -137,7 +137,7 @@ def test_all_that_controllers_may_have_something_in_waits_for_the_collection_and
     """A kind that waits and needs one that goes before would keep it, and itself, for ever."""
     kinds = aws_kinds(CLIENT)
     waits = {name for name, kind in kinds.items() if kind.deletion.after_collection}
-    before = {"instance", "bootstrap-secret", "s3-bucket"}
+    before = {"instance", "bootstrap-secret", "s3-bucket", "eks-cluster", "eks-addon", "eks-access-entry"}
     before |= {"classic-load-balancer", "network-load-balancer", "target-group", "listener"}
     assert waits == kinds.keys() - before
     assert {each for name in waits for each in kinds[name].requires} <= waits

@@ -77,8 +77,12 @@ def _describe() -> ServedKind:
 
 def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
+    from freehold.providers.aws.control_plane.cluster_source import AwsClusterSource
 
-    return AWSManagedControlPlaneAdapter(account, shared.gates, shared.gc_selector)
+    clusters = AwsClusterSource(account.client, account)
+    return AWSManagedControlPlaneAdapter(
+        account.facts, account.control_plane_facts, clusters, shared.gates, shared.gc_selector
+    )
 
 
 def _name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
