@@ -144,8 +144,20 @@ class Owned:
         secret = account.session.client("secretsmanager").create_secret(
             Name="aws.cluster.x-k8s.io/one-0", SecretString="s", ClientRequestToken="t" * 32, Tags=tags
         )["ARN"]
+        role = account.role("eks")
+        account.eks.create_cluster(
+            name="c", roleArn=role, version="1.34", tags=marks, clientRequestToken="c" * 32,
+            accessConfig={"authenticationMode": "API"},
+            resourcesVpcConfig={"subnetIds": subnets, "endpointPublicAccess": True},
+        )  # fmt: skip
+        account.clock.advance(700)
+        account.eks.create_addon(clusterName="c", addonName="vpc-cni", tags=marks, clientRequestToken="a" * 32)
+        account.eks.create_access_entry(clusterName="c", principalArn=role, tags=marks, clientRequestToken="e" * 32)
         account.clock.advance(200)
         self.deletes: dict[str, tuple[str, str, dict[str, Any]]] = {
+            "eks-addon": ("eks", "delete_addon", {"clusterName": "c", "addonName": "vpc-cni"}),
+            "eks-access-entry": ("eks", "delete_access_entry", {"clusterName": "c", "principalArn": role}),
+            "eks-cluster": ("eks", "delete_cluster", {"name": "c"}),
             "bootstrap-secret": ("secretsmanager", "delete_secret", {
                 "SecretId": secret, "ForceDeleteWithoutRecovery": True,
             }),

@@ -31,6 +31,7 @@ from freehold.providers.aws import api_names as aws_names
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
+from freehold.providers.aws.control_plane.facts_reader import AwsControlPlaneFactsReader
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.identity_objects import (
@@ -84,6 +85,8 @@ class AwsAccount(ServedAccount):
         """Facts that manifests depend on, shared and cached."""
         self.machine_facts = AwsMachineFactsReader(self.client, self._new_facts(), clock)
         """Facts that machines depend on, shared and cached."""
+        self.control_plane_facts = AwsControlPlaneFactsReader(self.client, clock)
+        """Facts that control planes depend on, shared and cached."""
 
     @property
     def name(self) -> str:
@@ -110,6 +113,7 @@ class AwsAccount(ServedAccount):
     def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())
         self.machine_facts.renew(self._new_facts())
+        self.control_plane_facts.renew()
 
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)

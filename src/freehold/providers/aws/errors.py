@@ -292,7 +292,7 @@ RULES: tuple[AwsErrorRule, ...] = (
         "",
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
-        "Unavailable ServerInternal HealthUnavailable",
+        "Unavailable ServerInternal HealthUnavailable DependencyTimeoutException KMSInternalException",
     ),
     _rule(
         engine_errors.Invalid,

@@ -90,4 +90,5 @@ def _delete_command(facts: KindFacts, region: str) -> str:
     from botocore import xform_name
 
     service, operation = "s3api" if facts.service == "s3" else facts.service, xform_name(facts.delete, "-")
-    return f"aws {service} {operation} --region {region} --{xform_name(facts.deleted_by, '-')} {{id}}"
+    named = " ".join(f"--{xform_name(member, '-')} {{{name}}}" for member, name in facts.delete_members.items())
+    return f"aws {service} {operation} --region {region} {named}"

@@ -6,6 +6,7 @@ from freehold_sim.aws.call import Call, Operation, Token, reads, writes
 from freehold_sim.aws.ec2.kinds import full
 from freehold_sim.aws.eks.access_entries import admit_nodes
 from freehold_sim.aws.eks.common import (
+    FARGATE_PROFILE,
     MISMATCH,
     NODEGROUP,
     active_cluster,
@@ -84,6 +85,13 @@ def delete_nodegroup(call: Call) -> dict[str, Any]:
     return {"nodegroup": shown(record)}
 
 
+def list_fargate_profiles(call: Call) -> dict[str, Any]:
+    """List Fargate profiles, which only strangers make."""
+    cluster = cluster_of(call, call.params["clusterName"])
+    rows = call.where(FARGATE_PROFILE, clusterName=cluster["id"])
+    return listed(call, "fargateProfileNames", [row["view"]["fargateProfileName"] for row in rows])
+
+
 _NAMES = "clusterName nodegroupName"
 _TAKES = (
     f"{_NAMES} scalingConfig diskSize subnets instanceTypes amiType nodeRole labels taints tags clientRequestToken "
@@ -94,4 +102,5 @@ OPERATIONS: tuple[Operation, ...] = (
     reads("DescribeNodegroup", describe_nodegroup, _NAMES),
     reads("ListNodegroups", list_nodegroups, "clusterName maxResults nextToken"),
     writes("DeleteNodegroup", delete_nodegroup, _NAMES),
+    reads("ListFargateProfiles", list_fargate_profiles, "clusterName maxResults nextToken"),
 )

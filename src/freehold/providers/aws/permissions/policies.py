@@ -47,11 +47,20 @@ _SERVICE_ROLES: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:CreateServiceLinkedRole"],
     "Resource": "*",
-    "Condition": {"StringEquals": {"iam:AWSServiceName": ["elasticloadbalancing.amazonaws.com", "spot.amazonaws.com"]}},
+    "Condition": {
+        "StringEquals": {
+            "iam:AWSServiceName": [
+                "elasticloadbalancing.amazonaws.com",
+                "spot.amazonaws.com",
+                "eks.amazonaws.com",
+            ]
+        }
+    },
 }
 """The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422), the
-first spot instance another one
-(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html)."""
+first spot instance and the first EKS cluster another one each
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html,
+https://docs.aws.amazon.com/eks/latest/userguide/using-service-linked-roles-eks.html)."""
 _MACHINE_ROLES: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:PassRole"],
@@ -62,6 +71,24 @@ _MACHINE_ROLES: Mapping[str, Any] = {
 may pass any role may do what any role may.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"""
+_CONTROL_PLANE_ROLES: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["iam:PassRole"],
+    "Resource": [
+        "arn:*:iam::*:role/*.cluster-api-provider-aws.sigs.k8s.io",
+        "arn:*:iam::*:role/*-iam-service-role",
+    ],
+    "Condition": {"StringEquals": {"iam:PassedToService": "eks.amazonaws.com"}},
+}
+"""A cluster gets its role, and an addon may get one: those of clusterawsadm and our own, and no others."""
+_KEYS: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["kms:CreateGrant"],
+    "Resource": "*",
+    "Condition": {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+}
+"""EKS encrypts Secrets with a key by a grant that it makes as its caller
+(https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html)."""
 
 NOT_BOUND = frozenset({"s3"})
 """Services whose deletes have no tag condition: a bucket has one only where its owner enabled it."""
@@ -113,7 +140,8 @@ def creator_policy() -> dict[str, Any]:
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
     allowed = _allow({*kinds, *parts, *changes, *IMPLIED, *collected})
-    return _policy(*allowed, dict(_SERVICE_ROLES), dict(_MACHINE_ROLES))
+    roles = (_SERVICE_ROLES, _MACHINE_ROLES, _CONTROL_PLANE_ROLES, _KEYS)
+    return _policy(*allowed, *map(dict, roles))
 
 
 def deleter_policy() -> dict[str, Any]:
