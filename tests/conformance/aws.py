@@ -22,11 +22,13 @@ from freehold.providers.aws.kinds import (
     eks_addon,
     eks_cluster,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -61,8 +63,14 @@ KINDS: tuple[Callable[[AwsClient], Kind], ...] = (
     eks_cluster.kind,
     eks_addon.kind,
     eks_access_entry.kind,
+    iam_role.kind,
+    oidc_provider.kind,
 )
 
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "eks.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
 HOMES = {
     "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
     "security-group": "vpc", "vpc-endpoint": "vpc", "listener": "network-load-balancer",
@@ -80,7 +88,9 @@ class AwsBench(Verbs, AwsAccount):
 
     homes = HOMES
     keeps_nonce: frozenset[str] = frozenset()
-    other_lists = frozenset({"s3-bucket", "bootstrap-secret", "eks-cluster", "eks-addon", "eks-access-entry"})
+    other_lists = frozenset(
+        {"s3-bucket", "bootstrap-secret", "iam-role", "oidc-provider", "eks-cluster", "eks-addon", "eks-access-entry"}
+    )
     loose_tokens = frozenset({"bootstrap-secret", "eks-cluster", "eks-addon", "eks-access-entry"})
     """Whose token ends with what it made, and binds no tags; of EKS no page says what becomes of either."""
     all_but_tokens = "*"
@@ -94,6 +104,7 @@ class AwsBench(Verbs, AwsAccount):
             "network-load-balancer",
             "target-group",
             "bootstrap-secret",
+            "oidc-provider",
         }
     )
     """What may be deleted again: it is shown as deleted for an hour, or AWS answers success for one that is missing."""
@@ -224,6 +235,15 @@ class AwsBench(Verbs, AwsAccount):
                 }  # fmt: skip
             case "s3-bucket":
                 return {}
+            case "iam-role":
+                name, trust = f"my{self._next()}-iam-service-role", policy_json.canonical_policy(TRUST)
+                return {
+                    "name": name, "path": "/", "trust": trust,
+                    "permissions_boundary": "arn:aws:iam::aws:policy/PowerUserAccess",
+                }  # fmt: skip
+            case "oidc-provider":
+                url = f"https://oidc.eks.{REGION}.amazonaws.com/id/{self._next()}"
+                return {"url": url, "client_ids": ["sts.amazonaws.com"]}
             case "bootstrap-secret":
                 return {"value": "bootstrap data"}
             case "eks-cluster":
@@ -271,6 +291,10 @@ class AwsBench(Verbs, AwsAccount):
             "access_mode": "API_AND_CONFIG_MAP", "creator_admin": True, "self_managed_addons": False,
             "encryption_key": "", "upgrade_policy": "STANDARD", "service_cidr": "",
         }  # fmt: skip
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
 
     def _balancing_request(self, kind: str, ids: Mapping[str, str]) -> dict[str, Any]:
         placed = {

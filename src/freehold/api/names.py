@@ -10,6 +10,8 @@ from typing import Final
 # --- groups, versions, kinds -------------------------------------------------------------------
 
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
+CONTROL_PLANE_GROUP: Final = "controlplane.cluster.x-k8s.io"
+BOOTSTRAP_GROUP: Final = "bootstrap.cluster.x-k8s.io"
 CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"
@@ -64,6 +66,12 @@ BOOTSTRAP_ANNOTATION: Final = "freehold.dev/bootstrap-secret"
 """On a machine without an owner Machine: the Secret with its bootstrap data, or ``NO_BOOTSTRAP``."""
 
 NO_BOOTSTRAP: Final = "none"
+
+RENEWED_AT_ANNOTATION: Final = "freehold.dev/renewed-at"
+"""On a Secret that is kept for an object: when it was written last."""
+
+CONTENT_ANNOTATION: Final = "freehold.dev/content"
+"""On a Secret that is kept for an object: a digest of what was written, and of what it was made of."""
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 """Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
@@ -133,6 +141,10 @@ REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
 REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
 REASON_WAITING_FOR_BOOTSTRAP_DATA: Final = "WaitingForBootstrapData"
 """Upstream's reasons of a machine that waits."""
+REASON_FOREIGN: Final = "SecretNotOurs"
+"""A Secret of the name that an object's has is not the object's: it is never overwritten."""
+REASON_CHANGED_MEANWHILE: Final = "SecretChanged"
+REASON_WRITE_REFUSED: Final = "SecretRefused"
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

@@ -73,6 +73,8 @@ class NameRules:
     """No two in a region have one name: the driver's ``by_nonce`` finds what is wanted by its name alone."""
     id_returns: bool = False
     """Its id is a name: after it has gone, somebody else's resource can have the same id."""
+    name_attribute: str = ""
+    """The attribute of its request that is its name in the cloud, where a node cannot know that beforehand."""
     rename_command: str = ""
     """The vendor's command that renames one, with attributes in braces."""
 

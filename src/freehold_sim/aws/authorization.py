@@ -105,6 +105,8 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
         found += _implied_by_launch(call)
+    if call.operation == "CreateRole" and call.params.get("Tags"):
+        found.append(_Implied("iam:TagRole", _missing(call)))
     if call.operation == "CreateOpenIDConnectProvider" and call.params.get("Tags"):
         found.append(_Implied("iam:TagOpenIDConnectProvider", _missing(call)))
     if call.service == "eks":
@@ -180,6 +182,8 @@ def _missing(call: Call) -> str:
         return of_eks.missing(call)
     if call.service == "iam" and "Url" in call.params:
         return f"arn:aws:iam::{call.account}:oidc-provider/{call.params['Url'].removeprefix('https://')}"
+    if call.service == "iam" and "RoleName" in call.params:
+        return f"arn:aws:iam::{call.account}:role{call.params.get('Path', '/')}{call.params['RoleName']}"
     if "OpenIDConnectProviderArn" in call.params:
         return str(call.params["OpenIDConnectProviderArn"])
     name = call.params.get("SecretId", call.params.get("Name")) if call.service == "secretsmanager" else None

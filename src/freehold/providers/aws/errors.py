@@ -245,6 +245,7 @@ RULES: tuple[AwsErrorRule, ...] = (
         "InvalidStateException InvalidGatewayState UnmodifiableEntity ResourceNotReady "
         "ResourcePropagationDelayException EntityTemporarilyUnmodifiable *NotReady CapacityReservationPending",
     ),
+    _rule(engine_errors.NotReady, "It is asked again when the issuer answers", "OpenIdIdpCommunicationError*"),
     # Elastic Load Balancing learns from EC2 that an instance runs.
     _rule(
         engine_errors.NotReady,

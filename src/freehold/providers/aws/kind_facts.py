@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from freehold.providers.aws.kind_rows import balancing, ec2, eks, storage
+from freehold.providers.aws.kind_rows import balancing, ec2, eks, iam, storage
 from freehold.providers.aws.kind_rows.row import NOT_SENT as NOT_SENT
 from freehold.providers.aws.kind_rows.row import KindFacts as KindFacts
 from freehold.providers.aws.kind_rows.row import PartFacts as PartFacts
 from freehold.providers.aws.kind_rows.row import Workflow as Workflow
 
-KINDS: tuple[KindFacts, ...] = (*ec2.KINDS, *balancing.KINDS, *storage.KINDS, *eks.KINDS)
+KINDS: tuple[KindFacts, ...] = (*ec2.KINDS, *balancing.KINDS, *storage.KINDS, *eks.KINDS, *iam.KINDS)
 """The kinds of AWSCluster, AWSMachine and AWSManagedControlPlane."""
 
 FACTS: Mapping[str, KindFacts] = {kind.name: kind for kind in KINDS}
@@ -26,7 +26,16 @@ TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
     "elb": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
     "elbv2": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
     "s3": frozenset({"GetBucketTagging", "ListBuckets"}),
-    "iam": frozenset({"ListRoleTags", "TagRole", "UntagRole"}),
+    "iam": frozenset(
+        {
+            "ListRoleTags",
+            "TagRole",
+            "UntagRole",
+            "ListOpenIDConnectProviderTags",
+            "TagOpenIDConnectProvider",
+            "UntagOpenIDConnectProvider",
+        }
+    ),
     "secretsmanager": frozenset({"DescribeSecret", "TagResource", "UntagResource"}),
     "eks": frozenset({"ListTagsForResource", "TagResource", "UntagResource"}),
 }

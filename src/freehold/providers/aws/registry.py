@@ -16,11 +16,13 @@ from freehold.providers.aws.kinds import (
     eks_addon,
     eks_cluster,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -62,6 +64,8 @@ def aws_kinds(client: AwsClient) -> Registry:
         eks_cluster.kind(client),
         eks_addon.kind(client),
         eks_access_entry.kind(client),
+        iam_role.kind(client),
+        oidc_provider.kind(client),
     )
     region = client.session.region
     return Registry(

@@ -30,6 +30,14 @@ def find(call: Call, kind: str, name: str) -> Record:
     return record
 
 
+def is_policy(call: Call, arn: str) -> bool:
+    """Whether there is such a managed policy: of the account, or any of AWS's."""
+    if arn.startswith("arn:aws:iam::aws:policy/"):
+        return True
+    found = call.world.by_arn(arn)
+    return found is not None and found["kind"] == POLICY and found["account"] == call.account
+
+
 def exists(kind: str, name: str) -> Refused:
     return Refused("EntityAlreadyExists", f"{kind} with name {name} already exists.", 409)
 

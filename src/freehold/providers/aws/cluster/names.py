@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 _BALANCER_LIMIT = 32
-_BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _CLUSTER_TAG_ROOM = 128 - len("sigs.k8s.io/cluster-api-provider-aws/cluster/")
 NAME_LIMIT = _CLUSTER_TAG_ROOM
@@ -66,4 +66,4 @@ def _balancer(base: str) -> str:
 
 def _hash_name(base: str) -> str:
     digest = hashlib.blake2b(base.encode(), digest_size=_BALANCER_LIMIT - len("-k8s")).digest()
-    return "".join(_BASE_36[byte % 36] for byte in digest) + "-k8s"
+    return "".join(BASE_36[byte % 36] for byte in digest) + "-k8s"

@@ -48,7 +48,7 @@ class KindFacts:
     ``tags_in`` and ``token_in`` are members of the create request; ``tag_type`` is the type in TagSpecifications.
     ``natural_key``: what makes a second create of the same fail, or answer with the first. ``mutable`` maps attributes
     of the create to the operation by which we change them, ``by_person`` to one that we do not use: a person can change
-    them. ``immutable`` are those that nobody can change. ``reads`` are the other reads. ``create_time`` and
+    them. ``immutable`` are those that nobody can change. ``reads`` and ``writes`` are the others. ``create_time`` and
     ``delete_time``: usual seconds until it is ready, and until it has gone with all that it leaves behind.
     """
 
@@ -70,6 +70,7 @@ class KindFacts:
     parts: tuple[PartFacts, ...] = ()
     reads: tuple[str, ...] = ()
     named_by: Mapping[str, str] = field(default_factory=dict)
+    writes: tuple[str, ...] = ()
     create_time: float = 5.0
     delete_time: float = 5.0
 
@@ -98,7 +99,7 @@ class KindFacts:
     @property
     def write_operations(self) -> frozenset[str]:
         parts = (operation for part in self.parts if not part.service for operation in part.operations)
-        return frozenset({self.create, self.delete, *self.mutable.values(), *parts})
+        return frozenset({self.create, self.delete, *self.mutable.values(), *self.writes, *parts})
 
     @property
     def part_reads(self) -> frozenset[tuple[str, str]]:
