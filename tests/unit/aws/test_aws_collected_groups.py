@@ -17,7 +17,7 @@ from freehold.providers.aws.collectors.network_interfaces import NetworkInterfac
 from freehold.providers.aws.collectors.security_groups import SecurityGroups
 from freehold.providers.aws.collectors.survey import _namesakes
 from freehold.providers.aws.decoded import AwsLocation
-from freehold.providers.aws.registry import OF_CONTROL_PLANES, aws_kinds
+from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS, REGION
 from harness.stepping import run_blocking
@@ -139,7 +139,7 @@ def test_all_that_controllers_may_have_something_in_waits_for_the_collection_and
     waits = {name for name, kind in kinds.items() if kind.deletion.after_collection}
     before = {"instance", "bootstrap-secret", "s3-bucket"}
     before |= {"classic-load-balancer", "network-load-balancer", "target-group", "listener"}
-    before |= OF_CONTROL_PLANES
+    before |= {"eks-cluster", "eks-addon", "eks-access-entry"}
     assert waits == kinds.keys() - before
     assert {each for name in waits for each in kinds[name].requires} <= waits
     assert [name for name, kind in kinds.items() if kind.deletion.holds_external] == ["vpc"]

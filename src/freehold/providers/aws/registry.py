@@ -34,7 +34,7 @@ from freehold.providers.aws.kinds import (
 
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
-OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry"})
+OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry", "iam-role", "oidc-provider"})
 """The kinds that only a managed control plane may have."""
 NOT_OF_CONTROL_PLANES = frozenset(
     {"classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket", "bootstrap-secret"}
