@@ -20,8 +20,10 @@ from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere,
 
 T = TypeVar("T")
 _SLOW, _SOON = 3 * 3600.0, 300.0
-"""Seconds for which an answer counts, and one about a key, which a person may enable. What is not there is asked for
-again each time."""
+"""Seconds for which an answer counts; and one about a key, which a person may enable, and that there is no profile: the
+one of clusterawsadm need not be there. What else is not there is asked for again each time."""
+_NONE = "none"
+"""In place of the ARN of a role that is not there."""
 _SYMMETRIC, _ENCRYPTS = "SYMMETRIC_DEFAULT", "ENCRYPT_DECRYPT"
 
 
@@ -50,15 +52,18 @@ class AwsControlPlaneFactsReader:
     async def _find_role_of(self, profile: str) -> Answer[str] | NotThere:
         """Find the role of an instance profile: it has one at most
         (https://docs.aws.amazon.com/IAM/latest/APIReference/API_InstanceProfile.html)."""
-        found = await self._answers.ask_once(("profile", profile), _SLOW, lambda: self._read_profile(profile))
-        return Answer(found) if found else NotThere()
+        key = ("profile", profile)
+        found = await self._answers.ask_once(key, _SLOW, lambda: self._read_profile(profile))
+        if found == _NONE:
+            found = await self._answers.ask_once(key, _SOON, lambda: self._read_profile(profile))
+        return NotThere() if found == _NONE else Answer(found)
 
     async def _read_profile(self, profile: str) -> str:
         try:
             body = await self._client.read("iam", "get_instance_profile", profile, InstanceProfileName=profile)
         except NotFound:
-            return ""
-        return next((str(row["Arn"]) for row in body["InstanceProfile"]["Roles"]), "")
+            return _NONE
+        return next((str(row["Arn"]) for row in body["InstanceProfile"]["Roles"]), _NONE)
 
     async def _find_role(self, name: str) -> Answer[str] | NotThere:
         found = await self._answers.ask_once(("role", name), _SLOW, lambda: self._read_role(name))
