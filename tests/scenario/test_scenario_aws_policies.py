@@ -61,6 +61,13 @@ NOT_IN_A_LIFE: dict[str, str] = {
         secretsmanager:DescribeSecret secretsmanager:TagResource secretsmanager:UntagResource""",
     "machines have secrets, tests/unit/aws/test_aws_bootstrap_secret.py": """
         secretsmanager:CreateSecret secretsmanager:DeleteSecret secretsmanager:ListSecrets""",
+    "clusters of EKS live with exactly these policies in tests/unit/aws/test_aws_eks_engine.py": """
+        eks:AssociateAccessPolicy eks:AssociateEncryptionConfig eks:CreateAccessEntry eks:CreateAddon eks:CreateCluster
+        eks:DeleteAccessEntry eks:DeleteAddon eks:DeleteCluster eks:DescribeAccessEntry eks:DescribeAddon
+        eks:DescribeAddonVersions eks:DescribeCluster eks:DescribeClusterVersions eks:DescribeUpdate
+        eks:DisassociateAccessPolicy eks:ListAccessEntries eks:ListAddons eks:ListAssociatedAccessPolicies
+        eks:ListClusters eks:ListFargateProfiles eks:ListNodegroups eks:UpdateAccessEntry eks:UpdateAddon
+        eks:UpdateClusterConfig eks:UpdateClusterVersion iam:GetInstanceProfile kms:CreateGrant kms:DescribeKey""",
     "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
     "read in one of six looks": "ec2:DescribeVpcAttribute",
     "prune asks who uses it; a machine of the control plane asks for itself": """

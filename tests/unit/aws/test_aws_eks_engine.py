@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,17 +16,21 @@ from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
+from freehold.providers.aws.identities import AssumedRole
 from freehold.providers.aws.kinds.eks_access_entry import policy_part
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
-from harness.aws_account import AwsAccount
+from harness.aws_account import KEYS, AwsAccount
 from harness.aws_passes import OWNER, Life
+from harness.simulated_aws import ACCOUNT
 
 CLUSTER, ADDON, ENTRY = (
     NodeKey("eks-cluster", "main"),
     NodeKey("eks-addon", "vpc-cni"),
     NodeKey("eks-access-entry", "admin"),
 )
+POLICIES = Path(__file__).parents[3] / "deploy/iam"
+ALIAS = "cluster-api-provider-aws-secrets"
 NAME, ADMIN = "prod", "arn:aws:iam::111122223333:role/admin"
 VIEW, EDIT = (f"arn:aws:eks::aws:cluster-access-policy/AmazonEKS{word}Policy" for word in ("View", "Edit"))
 
@@ -33,10 +38,10 @@ VIEW, EDIT = (f"arn:aws:eks::aws:cluster-access-policy/AmazonEKS{word}Policy" fo
 class Eks(Life):
     """A control plane in a network that is there; ``wants`` changes what is wanted of the cluster."""
 
-    def __init__(self, **wanted: Any) -> None:
-        account = AwsAccount(Settings())
+    def __init__(self, account: AwsAccount | None = None, **wanted: Any) -> None:
+        account = account or AwsAccount(Settings())
         _, self.subnets = account.network()
-        self.role = account.role("eks")
+        self.role = account.role("prod-iam-service-role")
         account.role("admin")
         self.request: dict[str, Any] = {
             "name": NAME, "version": "1.34", "role_arn": self.role, "subnets": sorted(self.subnets[:2]),
@@ -327,3 +332,37 @@ async def test_an_addon_that_the_spec_drops_goes_and_keeps_its_objects_where_it_
     (sent,) = [call for call in eks.account.port.calls if call.operation == "delete_addon"]
     assert sent.detail.get("preserve", False) is preserve
     assert eks.account.eks.list_addons(clusterName=NAME)["addons"] == []
+
+
+# -- what it may do -----------------------------------------------------------------------------------------------
+
+
+def _as_role() -> AwsAccount:
+    """An account in which we act as a role with the policies of deploy/iam and nothing else."""
+    account = AwsAccount(Settings(), AssumedRole(f"arn:aws:iam::{ACCOUNT}:role/freehold", KEYS))
+    account.role("freehold")
+    for path in sorted(POLICIES.glob("*.json")):
+        made = account.iam.create_policy(PolicyName=path.stem, PolicyDocument=path.read_text(encoding="utf-8"))
+        account.iam.attach_role_policy(RoleName="freehold", PolicyArn=made["Policy"]["Arn"])
+    return account
+
+
+async def test_the_policies_of_deploy_iam_are_enough_for_the_life_of_a_cluster() -> None:
+    account = _as_role()
+    eks = Eks(account)
+    eks.addon |= {"role_arn": account.role("cni.cluster-api-provider-aws.sigs.k8s.io")}
+    await eks.up()
+    eks.addon |= {"configuration": '{"env": {}}'}
+    eks.policies = frozenset({policy_part(EDIT)})
+    eks.wants(version="1.35", logging=["api"], encryption_key=account.cloud.strangers.key(ALIAS)["arn"])
+    eks.state.invalidate()
+    await eks.up()
+    await eks.down()
+    assert account.eks.list_clusters()["clusters"] == []
+
+
+async def test_a_key_that_may_not_be_used_is_a_matter_of_permissions() -> None:
+    account = _as_role()
+    said = (await Eks(account, encryption_key=account.cloud.strangers.key()["arn"]).one()).outcomes[CLUSTER]
+    assert isinstance(said, Blocked) and said.reason is Reason.DENIED
+    assert "Grant kms:DescribeKey and kms:CreateGrant on that key" in said.message

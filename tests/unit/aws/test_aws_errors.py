@@ -185,6 +185,11 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
         for operation in ("UpdateClusterConfig", "UpdateClusterVersion", "AssociateEncryptionConfig", "CreateAddon",
                           "UpdateAddon", "DeleteAddon")
     ),
+    *(
+        ("InvalidRequestException", operation, "User not authorized to perform kms:CreateGrant operation",
+         engine_errors.Denied)
+        for operation in ("CreateCluster", "AssociateEncryptionConfig")
+    ),
     ("InvalidRequestException", "DeleteCluster", "Cluster a has deletion protection", engine_errors.InUse),
     ("InvalidRequestException", "CreateAccessEntry", "The cluster's authentication mode must be set",
      engine_errors.Invalid),

@@ -48,7 +48,10 @@ def implied(call: Call) -> Iterator[Permission]:
         key = kms.usable(call, row.get("provider", {}).get("keyArn", ""))
         if key is not None:
             yield Permission("kms:DescribeKey", key["arn"], refusal="InvalidRequestException")
-            yield Permission("kms:CreateGrant", key["arn"], refusal="InvalidRequestException")
+            alias = next((each.rpartition(":")[2] for each in key["aliases"]), "")
+            yield Permission(
+                "kms:CreateGrant", key["arn"], (("kms:resourcealiases", alias),), refusal="InvalidRequestException"
+            )
 
 
 def _future(call: Call) -> str:

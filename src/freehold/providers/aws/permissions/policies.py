@@ -85,10 +85,10 @@ _KEYS: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["kms:CreateGrant"],
     "Resource": "*",
-    "Condition": {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+    "Condition": {"ForAnyValue:StringLike": {"kms:ResourceAliases": "alias/cluster-api-provider-aws-*"}},
 }
-"""EKS encrypts Secrets with a key by a grant that it makes as its caller
-(https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html)."""
+"""EKS encrypts Secrets with a key by a grant that it makes as its caller; of keys with an alias as upstream asks for
+(kubernetes-sigs/cluster-api-provider-aws#2447)."""
 
 NOT_BOUND = frozenset({"s3"})
 """Services whose deletes have no tag condition: a bucket has one only where its owner enabled it."""
