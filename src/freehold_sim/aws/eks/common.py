@@ -33,6 +33,11 @@ def in_use(text: str) -> Refused:
     return Refused("ResourceInUseException", text, 409)
 
 
+def why_failed(call: Call) -> str:
+    """Return the reason that EKS tells for what a fault `failed` ends."""
+    return call.fault.message if call.fault and call.fault.message else "An internal error has occurred"
+
+
 def cluster_of(call: Call, name: str) -> Record:
     record = call.get(CLUSTER, name)
     if record is None:

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/eks/latest/userguide/fargate-profile.html
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
-from freehold_sim.aws.eks.access_entries import admit_nodes
+from freehold_sim.aws.eks.admission import admit_nodes
 from freehold_sim.aws.eks.common import (
     FARGATE_PROFILE,
     MISMATCH,
@@ -59,7 +59,7 @@ def create_profile(call: Call) -> dict[str, Any]:
         "status": "CREATING", "health": {"issues": []},
     }  # fmt: skip
     record = call.add(FARGATE_PROFILE, ident, view, arn, tags=dict(params.get("tags", {})))
-    admit_nodes(call, cluster, view["podExecutionRoleArn"], "FARGATE_LINUX")
+    admit_nodes(call.world, cluster, record, call.now)
     status = "CREATE_FAILED" if call.fails else "ACTIVE"
     call.world.schedule(call.takes(call.settings.delays.create_fargate_profile), record, {"status": status})
     return _reply(call, [record])

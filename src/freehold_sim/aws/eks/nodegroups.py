@@ -8,8 +8,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2.kinds import full
-from freehold_sim.aws.eks import updates
-from freehold_sim.aws.eks.access_entries import admit_nodes
+from freehold_sim.aws.eks.admission import admit_nodes
 from freehold_sim.aws.eks.common import (
     MISMATCH,
     NODEGROUP,
@@ -62,7 +61,7 @@ def create_nodegroup(call: Call) -> dict[str, Any]:
         "health": {"issues": []}, "resources": {"autoScalingGroups": []},
     }  # fmt: skip
     record = call.add(NODEGROUP, ident, view, arn, tags=dict(params.get("tags", {})))
-    admit_nodes(call, cluster, view["nodeRole"], "EC2_WINDOWS" if "WINDOWS" in view["amiType"] else "EC2_LINUX")
+    admit_nodes(call.world, cluster, record, call.now)
     status = "CREATE_FAILED" if call.fails else "ACTIVE"
     call.world.schedule(call.takes(call.settings.delays.create_nodegroup), record, {"status": status})
     return _reply(call, [record])
@@ -120,8 +119,8 @@ def update_config(call: Call) -> dict[str, Any]:
         "id": ident, "status": "InProgress", "type": "ConfigUpdate", "params": _told(params), "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    part = f"nodegroup/{view['nodegroupName']}"
-    update = call.add(UPDATE, ident, told, cluster=view["clusterName"], part=part, done=done)
+    names = {"cluster": view["clusterName"], "nodegroup": view["nodegroupName"]}
+    update = call.add(UPDATE, ident, told, **names, part=f"nodegroup/{names['nodegroup']}", done=done)
     call.world.redirect(record, status="UPDATING")
     error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": []}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}

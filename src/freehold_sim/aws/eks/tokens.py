@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, parse_qs, parse_qsl, urlsplit
 from freehold_sim.aws import signatures
 from freehold_sim.aws.call import Refused
 from freehold_sim.aws.credentials import Principal, scope_of_request
-from freehold_sim.aws.eks import access_entries
+from freehold_sim.aws.eks import admission
 from freehold_sim.aws.eks.common import ACCESS_ENTRY, CLUSTER
 from freehold_sim.aws.sessions import principal_of
 from freehold_sim.aws.world import Record, World, scope_of
@@ -50,13 +50,13 @@ def access_of(cloud: "SimulatedAWS", token: str, region: str, cluster: str, now:
     record = cloud.world.table(scope_of(who.account, region), CLUSTER).get(cluster)
     if record is None:
         raise BadToken(f"account {who.account} has no cluster {cluster} in {region}")
-    lasting = access_entries.lasting_arn(cloud.world, who)
-    if access_entries.mode_of(record) == access_entries.CONFIG_MAP:
-        if record.get("creator") != lasting:  # what aws-auth says is in the cluster
+    lasting = admission.lasting_arn(cloud.world, who)
+    if admission.mode_of(record) == admission.CONFIG_MAP:
+        if record["creator"][0] != lasting:  # what aws-auth says is in the cluster
             raise BadToken(f"{lasting} did not make the cluster, and there is no aws-auth here")
         return Access(who, "kubernetes-admin", (MASTERS,), ())
     entry = _entry(cloud.world, record, lasting)
-    if entry is None or not access_entries.works(cloud.world, cloud.settings, entry):
+    if entry is None or not admission.works(cloud.world, cloud.settings, entry):
         raise BadToken(f"{lasting} has no access entry that works")
     name, session = entry["view"]["username"], who.arn.rpartition("/")[2]
     name = name.replace("{{SessionNameRaw}}", session).replace("{{SessionName}}", session.replace("@", "-"))
