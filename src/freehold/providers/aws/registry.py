@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold.engine.kinds import Registry
-from freehold.providers.aws.api_names import AWS_MACHINE_KIND
+from freehold.providers.aws.api_names import AWS_CLUSTER_KIND, AWS_MACHINE_KIND
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
@@ -31,6 +31,8 @@ from freehold.providers.aws.kinds import (
 
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
+OF_CONTROL_PLANES = frozenset({"iam-role", "oidc-provider"})
+"""The kinds that only a managed control plane may have."""
 
 
 def aws_kinds(client: AwsClient) -> Registry:
@@ -61,11 +63,18 @@ def aws_kinds(client: AwsClient) -> Registry:
             replace(
                 kind,
                 deletion=replace(kind.deletion, delete_command=_delete_command(FACTS[kind.name], region)),
-                never_of=frozenset() if kind.name in OF_MACHINES else frozenset({AWS_MACHINE_KIND}),
+                never_of=_objects_without(kind.name),
             )
             for kind in kinds
         ]
     )
+
+
+def _objects_without(kind: str) -> frozenset[str]:
+    """Return the kinds of objects that never have a resource of this kind."""
+    if kind in OF_CONTROL_PLANES:
+        return frozenset({AWS_CLUSTER_KIND, AWS_MACHINE_KIND})
+    return frozenset() if kind in OF_MACHINES else frozenset({AWS_MACHINE_KIND})
 
 
 def _delete_command(facts: KindFacts, region: str) -> str:

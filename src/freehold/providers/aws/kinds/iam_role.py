@@ -31,12 +31,11 @@ from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource, epoch
 from freehold.providers.aws.iam import SERVICE, IamReader
 from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.permissions.policies import NAMES_END
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
 POLICY = "policy"
-NAMES_END = "-iam-service-role"
-"""The end of the names of roles of ours, and of upstream's (docs/reference/aws.md#permissions)."""
 _TYPE = "role"
 
 
