@@ -139,6 +139,10 @@ def test_parts_have_the_same_names_in_the_table_and_in_what_is_read() -> None:
         security_group.INGRESS, security_group.EGRESS, vpc_endpoint.ROUTE_TABLE, classic_load_balancer.LISTENER,
         classic_load_balancer.SUBNET, REGISTRATION,
     }  # fmt: skip
-    assert read | {s3_bucket.POLICY, s3_bucket.LIFECYCLE, s3_bucket.OBJECT, iam_role.POLICY} == {
-        part.name for kind in KINDS for part in kind.parts
-    }
+    assert read | {
+        s3_bucket.POLICY,
+        s3_bucket.LIFECYCLE,
+        s3_bucket.OBJECT,
+        iam_role.POLICY,
+        iam_role.CLUSTER_POLICY,
+    } == {part.name for kind in KINDS for part in kind.parts}

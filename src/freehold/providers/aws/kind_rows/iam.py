@@ -21,7 +21,10 @@ KINDS: tuple[KindFacts, ...] = (
             "PermissionsBoundary": "PutRolePermissionsBoundary",
         },
         immutable=("RoleName", "Path"),
-        parts=(PartFacts("policy", "ARN of the policy", "AttachRolePolicy", "DetachRolePolicy"),),
+        parts=(
+            PartFacts("policy", "ARN of the policy", "AttachRolePolicy", "DetachRolePolicy"),
+            PartFacts("cluster-policy", "ARN of the policy for clusters", "AttachRolePolicy", "DetachRolePolicy"),
+        ),
         reads=("ListRoles", "ListAttachedRolePolicies", "ListRolePolicies", "ListInstanceProfilesForRole"),
         writes=("DeleteRolePermissionsBoundary",),
     ),
