@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from freehold.api.feature_gates import FeatureGate
+from freehold.controllers.recovery.lost_objects import build_recovery
+from freehold.controllers.recovery.orphans import find_orphans, find_unlisted, may_be_of
 from freehold.engine.engine import ensure
 from freehold.engine.graph import Graph, Node
 from freehold.engine.journal import Journal, RecordState
@@ -16,9 +18,11 @@ from freehold.engine.outcomes import Blocked, Kept, Outcome, Reason, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.control_plane.keys import OIDC, ROLE
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.aws.control_plane.oidc import oidc_node
 from freehold.providers.aws.control_plane.role import RoleWish, decide_role, role_arn
 from freehold_sim.aws.settings import Lags, Settings
+from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
 from harness.aws_passes import HOUR, Life
 from harness.simulated_aws import TRUST
@@ -212,6 +216,35 @@ async def test_a_role_that_the_spec_names_and_that_is_not_there_is_waited_for() 
     assert life.writes() == []
     life.account.iam.create_role(RoleName="mine", AssumeRolePolicyDocument=TRUST)
     await life.up()
+
+
+async def test_a_lost_object_is_listed_with_what_no_index_has() -> None:
+    life = life_of(role(), cluster(), provider())
+    await life.up()
+    life.later(HOUR)
+    found = await find_unlisted(life.deps, OWNER.kind)
+    (lost,) = await find_orphans(life.deps, (), found.targets)
+    assert found.problems == ()
+    assert {one.key for one in lost.resources} == {ROLE, OIDC, VPC}
+    assert build_recovery(lost, AWS_MANAGED_CONTROL_PLANE, life.deps).proven
+    assert may_be_of(lost, OWNER.kind, life.deps.registry) and not may_be_of(lost, "AWSCluster", life.deps.registry)
+    assert (await find_unlisted(life.deps, "AWSCluster")).targets == {}, "IAM is not asked for what it never has"
+    life.account.cloud.faults.add(Fault(Effect.DENIED, "iam.List*", count=None))
+    denied = await find_unlisted(life.deps, OWNER.kind)
+    assert denied.targets == {} and [each.partition(":")[0] for each in denied.problems] == [
+        "iam-role",
+        "oidc-provider",
+    ]
+
+
+async def test_a_delete_of_what_has_none_of_iam_asks_nothing_of_it() -> None:
+    """Who serves AWSClusters alone needs no permission for it, also after a restart."""
+    life = Life(AwsAccount(Settings()), [cluster()])
+    await life.up()
+    life.later(HOUR)
+    life.die()
+    await life.down()
+    assert [call.operation for call in life.account.port.calls if call.api == "iam"] == []
 
 
 # -- identity providers -----------------------------------------------------------------------------------------
