@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from freehold.engine import errors
 from freehold.engine.clock import ManualClock
+from freehold.engine.drivers import User
 from freehold.engine.inventory import TagChange
 from freehold.engine.resources import Ref, State
 from freehold.engine.tag_text import text
@@ -162,6 +164,18 @@ async def test_a_provider_of_no_cluster_of_the_region_is_not_read_for_a_birth_ma
     providers.sent()
     assert await providers.by_nonce(NONCE) == []
     assert providers.sent() == ["iam.list_open_id_connect_providers"]
+
+
+async def test_the_roles_that_trust_a_provider_use_it(providers: Drivers) -> None:
+    """IAM deletes it all the same."""
+    made = await providers.create(provider_request())
+    iam, usage = providers.account.iam, providers.kind.deletion.usage
+    assert usage is not None
+    iam.create_role(RoleName="another", AssumeRolePolicyDocument=TRUST)
+    assert await usage.users(Ref(made.id)) == []
+    of_pods = TRUST.replace('"*"', json.dumps({"Federated": made.id}))
+    iam.create_role(RoleName="pods", AssumeRolePolicyDocument=of_pods)
+    assert await usage.users(Ref(made.id)) == [User("role pods trusts it")]
 
 
 # -- what both have ---------------------------------------------------------------------------------------------

@@ -41,6 +41,6 @@ KINDS: tuple[KindFacts, ...] = (
         natural_key="URL in the account: EntityAlreadyExists",
         by_person={"ClientIDList": "AddClientIDToOpenIDConnectProvider"},
         immutable=("Url",),
-        reads=("ListOpenIDConnectProviders",),
+        reads=("ListOpenIDConnectProviders", "ListRoles"),
     ),
 )
