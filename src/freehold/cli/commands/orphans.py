@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli.commands.lost_owners import find_lost_owners, keep_one_each
 from freehold.cli.commands.search_scope import Searched, SearchScope, find_search_scope
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, Where, access
@@ -64,7 +63,7 @@ def _show(places: SearchScope, found: Sequence[Lost], now: float) -> None:
 
 
 async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[SearchScope, Sequence[Lost], float]:
-    from freehold.controllers.recovery.orphans import find_unmarked
+    from freehold.controllers.recovery.orphans import find_orphans, find_unmarked
     from freehold.engine.errors import CloudError
     from freehold.engine.keys import KeyRing
 
@@ -73,18 +72,14 @@ async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[
         ring = KeyRing.single(b"nothing is signed or checked here")
         places = await find_search_scope(session, target, regions, ring, stack)
         recorded = await _recorded_ids(session)
+        found = []
         try:
-            found = await find_lost_owners(places, present)
-            lost = keep_one_each(found.lost)
-            rows = [
-                Lost(at, [each.owner for each in lost if each.at is at], await find_unmarked(at.deps, recorded))
-                for at in places.searched
-            ]
+            for each in places.searched:
+                owners = await find_orphans(each.deps, present)
+                found.append(Lost(each, owners, await find_unmarked(each.deps, recorded)))
         except CloudError as error:
             raise CliError(error.message) from error
-        for problem in found.problems:
-            warn(f"could not be listed: {problem}")
-        return places, rows, session.clock.now()
+        return places, found, session.clock.now()
 
 
 async def _recorded_ids(session: Session) -> set[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.commands import orphans
-from freehold.cli.commands.lost_owners import find_lost_owners, keep_proven
 from freehold.cli.commands.orphans import present_uuids
 from freehold.cli.commands.search_scope import Searched, SearchScope, find_search_scope
 from freehold.cli.errors import MISUSED, CliError
@@ -23,7 +22,7 @@ from freehold.cli.objects.manifests import ManifestDocument
 from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.output.hints import hint
 from freehold.cli.output.tables import with_ids
-from freehold.cli.output.terminal import say, tell, warn, width
+from freehold.cli.output.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, Conflict, ObjectNotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
@@ -119,32 +118,26 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
 
 async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
     """Choose the lost object that is meant. Raises CliError unless it is just one, and CloudError."""
+    from freehold.controllers.recovery.orphans import find_orphans as orphaned
+
     present, where = await present_uuids(session), wanted.namespace or session.namespace
     named = await parse_names(session, NameSyntax("recover"), wanted.words, where) if wanted.words else []
     if len(named) > 1:
         raise CliError("recover one object at a time", code=MISUSED)
     kinds, called = (named[0].kinds, f"{where}/{named[0].name}") if named else ((), "")
-    found = await find_lost_owners(places, present)
-    for problem in found.problems:
-        warn(f"could not be listed: {problem}")
-    fit = keep_proven(
-        each
-        for each in found.lost
-        if each.owner.uuid == wanted.uuid.casefold()
-        or (each.at.resource in kinds and called in map(str.casefold, each.owner.names))
-    )
+    fit = [
+        (at, one)
+        for at in places.searched
+        for one in await orphaned(at.deps, present)
+        if one.uuid == wanted.uuid.casefold() or (at.resource in kinds and called in map(str.casefold, one.names))
+    ]
     if len(fit) == 1:
-        return fit[0].at, fit[0].owner
+        return fit[0]
     what = f"uuid {wanted.uuid}" if wanted.uuid else called
     if not fit:
         told = [f"looked through: {places}", *(f"not looked through: {each}" for each in places.not_searched)]
         raise CliError(f"nothing has the marks of {what} and no object here; see {hint('orphans')}", told)
-    lines = [
-        f"{each.owner.uuid}: {each.at.resource.kind}, {len(each.owner.resources)} resources in {each.at.name}"
-        for each in fit
-    ]
-    if len({each.owner.uuid for each in fit}) == 1:
-        raise CliError(f"nothing tells what {what} was; say its kind: {hint('recover', 'KIND', 'NAME')}", lines)
+    lines = [f"{one.uuid}: {at.resource.kind}, {len(one.resources)} resources in {at.name}" for at, one in fit]
     raise CliError(f"several lost objects were called {what}; choose one: {hint('recover', '--uuid', 'U')}", lines)
 
 

@@ -56,7 +56,7 @@ class SearchScope:
         return (*self.unknown, *self.failed)
 
     def __str__(self) -> str:
-        return ", ".join(dict.fromkeys(each.name for each in self.searched))
+        return ", ".join(each.name for each in self.searched)
 
 
 async def _list_children(session: Session, served: ServedName) -> list[Json]:
