@@ -11,6 +11,7 @@ from typing import Final
 
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 CONTROL_PLANE_GROUP: Final = "controlplane.cluster.x-k8s.io"
+BOOTSTRAP_GROUP: Final = "bootstrap.cluster.x-k8s.io"
 CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"
@@ -66,6 +67,12 @@ BOOTSTRAP_ANNOTATION: Final = "freehold.dev/bootstrap-secret"
 
 NO_BOOTSTRAP: Final = "none"
 
+RENEWED_AT_ANNOTATION: Final = "freehold.dev/renewed-at"
+"""On a Secret that is kept for an object: when it was written last."""
+
+CONTENT_ANNOTATION: Final = "freehold.dev/content"
+"""On a Secret that is kept for an object: a digest of what was written, and of what it was made of."""
+
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 """Pauses reconciliation with any value, even an empty one (docs/reference/capi-contract.md C23)."""
 
@@ -104,6 +111,8 @@ OURS: Final = frozenset({"managed", "shared"})
 # --- conditions: those of one kind are in its provider's api_names -----------------------------
 
 READY: Final = "Ready"
+AVAILABLE: Final = "Available"
+"""Of a control plane: its API server can be reached."""
 PAUSED: Final = "Paused"
 DELETING: Final = "Deleting"
 
@@ -120,6 +129,8 @@ EXTERNAL_RESOURCE_GC: Final = "ExternalResourceGC"
 
 # --- reasons: stable, documented, matching conditions.REASON_PATTERN -----------------------------
 
+REASON_AVAILABLE: Final = "Available"
+REASON_NOT_AVAILABLE: Final = "NotAvailable"
 REASON_READY: Final = "Ready"
 REASON_NOT_READY: Final = "NotReady"
 REASON_READY_UNKNOWN: Final = "ReadyUnknown"
@@ -134,6 +145,10 @@ REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
 REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE: Final = "WaitingForClusterInfrastructure"
 REASON_WAITING_FOR_BOOTSTRAP_DATA: Final = "WaitingForBootstrapData"
 """Upstream's reasons of a machine that waits."""
+REASON_FOREIGN: Final = "SecretNotOurs"
+"""A Secret of the name that an object's has is not the object's: it is never overwritten."""
+REASON_CHANGED_MEANWHILE: Final = "SecretChanged"
+REASON_WRITE_REFUSED: Final = "SecretRefused"
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

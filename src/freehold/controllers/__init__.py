@@ -3,9 +3,11 @@
 - ``app.py`` puts the operator together; ``connections.py`` connects it to the clouds of ``PROVIDERS``.
 - ``controller.py``, ``workqueue.py``, ``predicates.py``, ``timing.py``: watch, queue, workers, for any kind of object.
 - ``reconciler.py`` is one reconcile of an object that owns resources. ``object_memory.py`` is what it remembers,
-  ``record_guard.py`` and ``mending.py`` keep the journal against others, ``name_claims.py`` and ``collecting.py`` are
-  asked on its way, ``pass_events.py`` and ``observation_log.py`` tell what came of it.
-- ``objects.py``, ``other_objects.py``, ``owner_cluster.py``: reads and writes of the API server.
+  ``record_guard.py`` and ``mending.py`` keep the journal against others, ``exclusive_use.py``, ``name_claims.py``,
+  ``person_decisions.py`` and ``collecting.py`` are asked on its way, ``pass_events.py`` and ``observation_log.py`` tell
+  what came of it.
+- ``objects.py``, ``other_objects.py``, ``owner_cluster.py``, ``secret_reader.py``, ``secret_writer.py``: reads and
+  writes of the API server.
 - ``events.py``, ``metrics.py``, ``metrics_server.py``, ``observers.py``: what a person sees of it.
 - ``plan``, ``keyring``, ``recovery``: folders of their own.
 """

@@ -19,6 +19,7 @@ from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.api.served import ClusterLink, ServedName
 from freehold.collection.policy import Policy
+from freehold.controllers import exclusive_use
 from freehold.controllers.collecting import Collections, ObjectCollection
 from freehold.controllers.controller import Done, RequeueAfter, Result
 from freehold.controllers.events import COLLECTED, Severity
@@ -27,11 +28,12 @@ from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.object_memory import ObjectMemo, ObjectMemory, generation_of
 from freehold.controllers.observation_log import LookLog, LookOutcome
 from freehold.controllers.pass_events import find_events
+from freehold.controllers.person_decisions import read_decisions, record_conclusions
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
 from freehold.controllers.secret_reader import NamespaceSecrets
-from freehold.engine import decisions, engine
+from freehold.controllers.secret_writer import SecretWriter
+from freehold.engine import engine
 from freehold.engine.clock import Clock
-from freehold.engine.decisions import Conclusion, Decision
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.engine.graph import Graph
 from freehold.engine.interface import EngineDeps
@@ -39,7 +41,7 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting, outcome_of_error
-from freehold.kube.errors import KubeError
+from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.base import ObjectReader
@@ -48,14 +50,13 @@ from freehold.providers.objects.adapter import (
     Desired,
     GraphMode,
     PassReport,
-    RefusedSpec,
     StatusUpdate,
     UndecidedSpec,
     WantedGraph,
 )
-from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.identity import ParentStanding
-from freehold.providers.objects.spec_problems import SpecProblem
+from freehold.providers.objects.kept_secrets import report_untold
+from freehold.providers.objects.served_resources import resource_around
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -95,6 +96,7 @@ class Reconciler:
     """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
     ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
+    ``secrets`` writes those that objects keep; None where nothing is written, as in a plan.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Reconciler:
         *,
         collects: bool = False,
         reader: ObjectReader | None = None,
+        secrets: SecretWriter | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -122,6 +125,7 @@ class Reconciler:
         self._collections = collections
         self._collects = collects
         self._reader = reader
+        self._secrets = secrets
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._look_requested: set[str] = set()
@@ -195,7 +199,7 @@ class Reconciler:
     async def _bind(self, document: ObjectHandle, decision: gate.Proceed | gate.Release) -> PassEnd:
         """Find credentials and go on. Without them nothing can be read, so nothing counts as gone, also in a delete."""
         proceed = decision if isinstance(decision, gate.Proceed) else None
-        standing = parents.find_standing(document.raw, self._served, decision.around.infrastructure)
+        standing = parents.find_standing(document.raw, self._served, decision.around.parent)
         binding = await bind_in_place(self._accounts, document.raw, self._served, standing)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):
@@ -280,11 +284,14 @@ class Reconciler:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         deps = self._build_deps(current)
         proceed = replace(proceed, ring=current.ring, secrets=deps.secrets)
-        plan = await self._claim_name(current, await adapter.find_desired(document.raw, proceed, journal))
-        plan = await self._refuse_shared(current, plan)
+        plan = await adapter.find_desired(document.raw, proceed, journal)
+        plan = await exclusive_use.claim_name(self._claims, document.raw, journal, plan)
+        plan = await exclusive_use.refuse_shared(self._others, document.raw, journal, plan)
         if not isinstance(plan, WantedGraph):
-            report = PassReport(plan, current.stored)
+            report = PassReport(plan, current.stored, around=proceed.around)
+            report = await self._keep_secrets(current, proceed, report)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
+            after = min(after, report.secrets.after)
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
         if plan.known_before:  # what an earlier process made is looked for before anything is created
             known.state.identity_is_new = False
@@ -294,16 +301,28 @@ class Reconciler:
                 reading, copied = current.binding.cloud.build_read_only_deps(current.ring), known.state.dry_run_copy()
                 done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
-                asked = self._read_decisions(document.raw, known)
+                asked = read_decisions(document.raw, known)
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
             return self._hold_for_error(document, error)
-        report = PassReport(plan, done.journal, done.outcomes)
+        report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
+        report = await self._keep_secrets(current, proceed, report)
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
-        await self._record_conclusions(document, current.binding.cloud, done.decided)
-        return PassEnd(RequeueAfter(done.after, done.at_rest), notes=done.notes)
+        await record_conclusions(document, self._recorder, current.binding.cloud, done.decided)
+        after = min(done.after, report.secrets.after)
+        return PassEnd(RequeueAfter(after, done.at_rest), notes=done.notes)
+
+    async def _keep_secrets(self, current: _ObjectPass, proceed: gate.Proceed, report: PassReport) -> PassReport:
+        """Keep the Secrets of an object, before its status says that they are there."""
+        if self._secrets is None:
+            return report
+        try:
+            wanted = await current.binding.adapter.find_secrets(current.document.raw, proceed, report)
+        except CloudError as error:
+            return replace(report, secrets=report_untold(error))
+        return replace(report, secrets=await self._secrets.keep(current.document.raw, wanted))
 
     def _forget_readings(self, current: _ObjectPass) -> None:
         """Drop cached readings: those of the account, and of the kinds' caches those of this object."""
@@ -313,35 +332,6 @@ class Reconciler:
             kind = registry.get(key.kind)
             if kind is not None and kind.reads.attribute_cache is not None:
                 kind.reads.attribute_cache.forget([entry.id])
-
-    async def _claim_name(self, current: _ObjectPass, plan: Desired) -> Desired:
-        """Claim the cluster name, unless the object has resources by its record or in the cloud: it keeps its name."""
-        raw, journal = current.document.raw, current.journal
-        if (
-            self._claims is None
-            or not isinstance(plan, WantedGraph)
-            or plan.known_before
-            or journal.claimed
-            or plan.holds_name
-        ):
-            return plan
-        holder = await self._claims.claim_name(raw, journal.account)
-        return plan if holder is None else self._claims.refuse_name(raw, journal.account, holder, plan)
-
-    async def _refuse_shared(self, current: _ObjectPass, plan: Desired) -> Desired:
-        """Refuse what is given to one object alone and is named by another one too: neither may use it."""
-        if not isinstance(plan, WantedGraph) or plan.sole_use is None:
-            return plan
-        field, words = plan.sole_use.field, plan.sole_use.words
-        try:
-            named = await self._others.naming(current.journal.owner, words)
-        except CloudError as error:
-            outcome = outcome_of_error(error)
-            return UndecidedSpec({field: NoAnswer(outcome.reason, outcome.message, outcome.after)}, plan.notes)
-        if others := [each for each in named if each != str(key_of(current.document.raw))]:
-            message = f"{', '.join(others)} names {words[0]} too, and only one object may use it; correct one of them"
-            return RefusedSpec((SpecProblem(field, message),), plan.notes, Reason.AMBIGUOUS.value)
-        return plan
 
     async def _release(self, current: _ObjectPass, around: gate.Around) -> PassEnd:
         """Delete what is owned. The spec only helps to find strays, and may be invalid by now."""
@@ -356,23 +346,24 @@ class Reconciler:
             _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", subject_of(document.raw))
             plan = None
         graph = plan.graph if isinstance(plan, WantedGraph) else Graph(())
-        deps = replace(self._build_deps(current), collection=self._open_collection(current))
+        deps = replace(self._build_deps(current), collection=self._open_collection(current, around))
         never_began = self._never_began(document)
         try:
-            asked = self._read_decisions(document.raw, known)
+            asked = read_decisions(document.raw, known)
             done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
             if never_began and isinstance(error, NeedsPerson):
                 return await self._release_untouched(document)
             return self._hold_for_error(document, error)
         report = PassReport(
-            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
-        )
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary,
+            around=around,
+        )  # fmt: skip
         await self._write(document, adapter.build_status(document.raw, report, self._now()))
         if done.collection.is_news:
             cloud.audit_collected(subject_of(document.raw), done.collection.summary)
             self._recorder.record(document.raw, Severity.NORMAL, COLLECTED, done.collection.summary)
-        await self._record_conclusions(document, cloud, done.decided)
+        await record_conclusions(document, self._recorder, cloud, done.decided)
         if never_began and not done.journal.entries and _is_denied(done.outcomes.values()):
             return await self._release_untouched(document)
         if done.released and isinstance(plan, UndecidedSpec) and not never_began:
@@ -389,18 +380,29 @@ class Reconciler:
             return PassEnd(Done(), notes=done.notes)
         return PassEnd(RequeueAfter(done.after), notes=done.notes)
 
-    def _open_collection(self, current: _ObjectPass) -> ObjectCollection | None:
-        """Open the collection. Before each of its deletes it reads the object's policy again."""
+    def _open_collection(self, current: _ObjectPass, around: gate.Around) -> ObjectCollection | None:
+        """Open the collection. Before each of its deletes it reads again what the object and its infrastructure say."""
         document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
-        wanted = adapter.find_collection(document.raw, current.journal)
+        wanted = adapter.find_collection(document.raw, current.journal, around)
         if wanted is None or self._collections is None:
             return None
 
         async def ask() -> Policy:
-            said = adapter.find_collection(await document.read_newest(), current.journal)
+            newest = await document.read_newest()
+            said = adapter.find_collection(newest, current.journal, await self._read_infrastructure_again(around))
             return wanted.policy if said is None else said.policy
 
         return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
+
+    async def _read_infrastructure_again(self, around: gate.Around) -> gate.Around:
+        """Read the infrastructure of the object's Cluster again; of one that is gone the last known state counts."""
+        beside, seen = self._served.infrastructure, around.infrastructure
+        if beside is None or seen is None or self._reader is None:
+            return around
+        with suppress(ObjectNotFound):
+            newest = await self._reader.get(resource_around(beside), key_of(dict(seen)))
+            return replace(around, infrastructure=newest)
+        return around
 
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
         raw = current.document.raw
@@ -409,29 +411,6 @@ class Reconciler:
         if self._reader is None or self._served.link is not ClusterLink.MACHINE:
             return deps
         return replace(deps, secrets=NamespaceSecrets(self._reader, raw["metadata"].get("namespace", "")))
-
-    def _read_decisions(self, raw: Json, known: ObjectMemo) -> tuple[Decision, ...]:
-        """Read the decisions that nothing has acted on. New ones cause a full read, so that the evidence is fresh."""
-        asked = decisions.pending(_load_decisions(raw))
-        if asked and asked != known.open_decisions:
-            known.state.invalidate()
-        known.open_decisions = asked
-        return asked
-
-    async def _record_conclusions(
-        self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]
-    ) -> None:
-        """Record the answer to each decision: in its annotation, in the audit log with who made it, and as an event."""
-        if not decided:
-            return
-        for each in decided:
-            what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
-            by = each.decision.by if each.is_signed else ""
-            cloud.audit_decided(subject_of(document.raw), what, by, done=each.done, why=each.message)
-            severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
-            self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
-        text = decisions.dumps(decisions.add_answers(_load_decisions(document.raw), decided))
-        await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
     def _hold_for_error(self, document: ObjectHandle, error: CloudError) -> PassEnd:
         """End a pass in which the cloud refused a call for the whole object, such as the search by our tags."""
@@ -473,13 +452,6 @@ def _describe_defect(defect: Exception) -> str:
         f"a defect in Freehold stopped this reconcile: {type(defect).__name__}: {said}. It is tried again; what the "
         "operator logs at that time belongs into a report"
     )
-
-
-def _load_decisions(raw: Json) -> tuple[Decision, ...]:
-    try:
-        return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
-    except decisions.DamagedDecisions:  # somebody else wrote them: none counts
-        return ()
 
 
 def _is_denied(outcomes: Iterable[Outcome]) -> bool:

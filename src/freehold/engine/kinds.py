@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.engine.drivers import (
+    ChangeJudge,
     ContainerDriver,
     ContentsDriver,
     Driver,
@@ -111,6 +112,12 @@ class AttributeRules:
     """Return the values of mutable attributes in a new resource that its create does not carry, by its request."""
     calls_a_change: Callable[[Request], int] = len
     """Return how many calls an update of these attributes takes at most: one each, where a kind does not say."""
+    judge: ChangeJudge | None = None
+    """Knows the changes that the cloud never makes."""
+    chosen: frozenset[str] = frozenset()
+    """Those that the cloud chooses where a request leaves them empty: then they are not compared."""
+    beside: frozenset[str] = frozenset()
+    """Those that an update is told along with what it changes."""
     changeable: frozenset[str] = frozenset()
     """Those that no update changes, and that a person can change in the cloud."""
     create_only: frozenset[str] = frozenset()
@@ -168,8 +175,12 @@ class DeleteRules:
     """It is deleted when the spec no longer names it and nothing of ours needs it."""
     after_collection: bool = False
     """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
+    before_collection: bool = False
+    """The cluster's own controllers go on until it has gone: nothing is collected before that."""
     holds_external: bool = False
     """The cluster's own controllers make their resources in it."""
+    told: frozenset[str] = frozenset()
+    """Attributes of the create that a delete is told where they are set (:attr:`Ref.told`)."""
     gone_at_once: bool = False
     """A delete is done when the cloud answers; the cloud refuses those that cannot be done."""
     leftovers: LeftoversDriver | None = None

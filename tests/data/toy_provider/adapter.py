@@ -22,6 +22,7 @@ from freehold.providers.objects.adapter import (
     WantedGraph,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.identity import build_status_identity
 from freehold.providers.objects.part_conditions import observe_deletion, observe_parts, select_wanted_parts
@@ -63,6 +64,10 @@ class ToyAdapter:
         notes = tuple(find_ignored_fields(TOY_OBJECT.fields, raw))
         return WantedGraph(GraphMode.CREATE, Graph([net, box]), tuple(sorted(spec.tags.items())), notes)
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         status = dict(raw.get("status") or {})
         graph = report.plan.graph if isinstance(report.plan, WantedGraph) else None
@@ -81,7 +86,7 @@ class ToyAdapter:
         box = dict(found).get(THE_BOX)
         return {"size": box.attributes["size"]} if box else {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         """No workload makes anything in a toy."""
 
 

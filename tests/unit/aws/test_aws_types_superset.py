@@ -17,17 +17,23 @@ from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.aws.cluster.types.spec import AWSCluster
-from freehold.providers.aws.control_plane.types.crd import AWS_MANAGED_CONTROL_PLANES
+from freehold.providers.aws.control_plane.types.crd import (
+    AWS_MANAGED_CONTROL_PLANE_TEMPLATES,
+    AWS_MANAGED_CONTROL_PLANES,
+)
 from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlane
 from freehold.providers.aws.machine.types.crd import AWS_MACHINES, AWS_TEMPLATES
 from freehold.providers.aws.machine.types.spec import AWSMachine
+from freehold.providers.aws.managed_cluster.types.crd import AWS_MANAGED_CLUSTER_TEMPLATES, AWS_MANAGED_CLUSTERS
+from freehold.providers.aws.managed_cluster.types.spec import AWSManagedCluster
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 
 RECONCILED = (AWS_CLUSTERS, AWS_MACHINES, AWS_MANAGED_CONTROL_PLANES)
-AWS_KINDS = (*RECONCILED, *AWS_TEMPLATES, *AWS_IDENTITIES)
+MANAGED = (AWS_MANAGED_CLUSTERS, AWS_MANAGED_CONTROL_PLANE_TEMPLATES, AWS_MANAGED_CLUSTER_TEMPLATES)
+AWS_KINDS = (*RECONCILED, *MANAGED, *AWS_TEMPLATES, *AWS_IDENTITIES)
 CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
 
 _BALANCERS = ("spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer")
@@ -109,7 +115,17 @@ EARLY_CONTROL_PLANE = {
     and not path.startswith("spec.allowedNamespaces")
 } | {
     "spec": "upstream's webhook keeps region, name and encryption, and checks addons and access entries",
+    "spec.accessConfig": "upstream's webhook refuses a cluster that nobody may enter",
+    "spec.accessEntries": "bounded for the rules",
+    "spec.accessEntries[*]": "upstream's webhook refuses groups and policies of nodes; EKS knows roles and users",
+    "spec.accessEntries[*].accessPolicies[*].accessScope": "upstream's webhook asks for namespaces",
+    "spec.accessEntries[*].principalARN": "bounded for the rule",
+    "spec.addons": "bounded for the rule",
+    "spec.encryptionConfig": "EKS refuses encryption without a key, and of other things than secrets",
     "spec.encryptionConfig.provider": "bounded for the rule",
+    "spec.encryptionConfig.resources": "bounded for the rule",
+    "spec.encryptionConfig.resources[*]": "bounded for the rule",
+    "spec.endpointAccess": "EKS refuses a cluster that nobody reaches, and upstream parses the ranges",
     "spec.endpointAccess.publicCIDRs": "bounded for the rule",
     "spec.endpointAccess.publicCIDRs[*]": "bounded for the rule",
     "spec.eksClusterName": "bounded for the rule",
@@ -128,12 +144,16 @@ def upstream(kind: ServedKind) -> dict[str, Any]:
 
 
 def early(kind: ServedKind) -> set[str]:
-    in_template = {path.replace("spec", "spec.template.spec", 1) for path in (*EARLY, *EARLY_MACHINE)}
+    every = (*EARLY, *EARLY_MACHINE, *EARLY_CONTROL_PLANE)
+    in_template = {path.replace("spec", "spec.template.spec", 1) for path in every}
     return {
         "AWSCluster": {*EARLY, *EARLY_STATUS},
         "AWSMachine": {"", *EARLY_MACHINE},
         "AWSManagedControlPlane": {"", *EARLY_CONTROL_PLANE, *EARLY_STATUS},
         "AWSMachineTemplate": {"spec.template", *in_template},
+        "AWSManagedControlPlaneTemplate": in_template,
+        "AWSManagedCluster": set(),
+        "AWSManagedClusterTemplate": set(),
         "AWSClusterTemplate": {"spec", *in_template},
     }.get(kind.kind, set(EARLY_IDENTITIES))
 
@@ -145,8 +165,9 @@ KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
 def test_no_field_is_narrower_than_upstreams(kind: ServedKind) -> None:
     ours = schema_of(build_crd(kind))
     found = list(narrower(ours, schema_of(upstream(kind)), early(kind)))
-    meant = [NO_DEFAULT] if kind is AWS_MANAGED_CONTROL_PLANES else []
-    assert found == meant, "\n" + "\n".join(found)
+    in_template = NO_DEFAULT.replace("spec", "spec.template.spec", 1)
+    meant = {AWS_MANAGED_CONTROL_PLANES.kind: [NO_DEFAULT], AWS_MANAGED_CONTROL_PLANE_TEMPLATES.kind: [in_template]}
+    assert found == meant.get(kind.kind, []), "\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize(("kind", "paths"), [(AWS_CLUSTERS, EARLY), (AWS_MANAGED_CONTROL_PLANES, EARLY_CONTROL_PLANE)])
@@ -198,6 +219,12 @@ def test_fields_beyond_upstreams_are_the_ones_we_know_of(kind: ServedKind) -> No
     assert set(own["spec"]["properties"]) == set(theirs["spec"]["properties"])
     more = {"phase", "initialization", "observedGeneration", "resources", "identity"}
     assert set(own["status"]["properties"]) == set(theirs["status"]["properties"]) | more
+
+
+def test_a_mirrors_fields_beyond_upstreams_are_the_ones_we_know_of() -> None:
+    """It owns nothing: no identity, no rows of resources."""
+    own, theirs = (schema_of(crd)["properties"]["status"] for crd in (build_crd(MANAGED[0]), upstream(MANAGED[0])))
+    assert set(own["properties"]) == {*theirs["properties"], "phase", "initialization", "observedGeneration"}
 
 
 def test_what_is_compared_here_is_what_is_installed() -> None:
@@ -268,6 +295,7 @@ def _kept(given: Any, held: Any) -> bool:
         (AWS_CLUSTERS, AWSCluster),
         (AWS_MACHINES, AWSMachine),
         (AWS_MANAGED_CONTROL_PLANES, AWSManagedControlPlane),
+        (AWS_MANAGED_CLUSTERS, AWSManagedCluster),
     ],
 )
 def test_every_field_of_upstreams_survives_a_round_trip(kind: ServedKind, model: type[ApiModel]) -> None:

@@ -28,6 +28,7 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.access.accounts import Binding, NoCredentials
 from freehold.providers.objects import status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, RefusedSpec, StatusUpdate, WantedGraph
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import ClusterApiMode as ClusterApi
 from freehold.providers.objects.gate import ClusterContext, Proceed
 from freehold.providers.objects.spec_problems import SpecProblem
@@ -51,6 +52,10 @@ class ToyAdapter:
             return RefusedSpec((SpecProblem("spec.size", "must be a number"),))
         return WantedGraph(GraphMode.CREATE, Graph([node("net/main", size=size)]))
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         ready = bool(report.outcomes) and all(isinstance(o, Ready) for o in report.outcomes.values())
         problems = "; ".join(map(str, report.plan.problems)) if isinstance(report.plan, RefusedSpec) else ""
@@ -60,7 +65,7 @@ class ToyAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         return None
 
 

@@ -74,7 +74,7 @@ async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[
         recorded = await _recorded_ids(session)
         found = []
         try:
-            for each in places.searched:
+            for each, *_ in places.list_accounts():
                 owners = await find_orphans(each.deps, present)
                 found.append(Lost(each, owners, await find_unmarked(each.deps, recorded)))
         except CloudError as error:

@@ -21,6 +21,7 @@ from freehold.engine.inventory import Inventory, TagsByTarget
 from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
 from freehold.engine.port import Port, ReadOnlyPort
+from freehold.engine.secret_values import SecretValue
 from freehold.engine.shared_lists import SharedLists
 from freehold.providers.access.accounts import AccountPlace, AccountScope, Binding, NoCredentials
 from freehold.providers.access.audit import Audit
@@ -28,9 +29,11 @@ from freehold.providers.access.limits import Limits, TokenBucket
 from freehold.providers.access.ports import THREADS, ObjectPort, PacedPort, ThreadPort, shared_look_port
 from freehold.providers.access.served_account import ServedAccount
 from freehold.providers.aws import api_names as aws_names
+from freehold.providers.aws import cluster_token
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.facts_reader import AwsFactsReader
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey, marks_of
+from freehold.providers.aws.control_plane.facts_reader import AwsControlPlaneFactsReader
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.identities import Identity
 from freehold.providers.aws.identity_objects import (
@@ -45,7 +48,7 @@ from freehold.providers.aws.identity_objects import (
 from freehold.providers.aws.machine.facts_reader import AwsMachineFactsReader
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from freehold.providers.aws.registry import aws_kinds
-from freehold.providers.aws.session import AwsSession, Mount
+from freehold.providers.aws.session import AwsSession, Mount, find_sts_host
 from freehold.providers.aws.tags.tag_map import AwsCodec
 from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold.providers.objects.adapter import Adapter
@@ -84,6 +87,8 @@ class AwsAccount(ServedAccount):
         """Facts that manifests depend on, shared and cached."""
         self.machine_facts = AwsMachineFactsReader(self.client, self._new_facts(), clock)
         """Facts that machines depend on, shared and cached."""
+        self.control_plane_facts = AwsControlPlaneFactsReader(self.client, clock)
+        """Facts that control planes depend on, shared and cached."""
 
     @property
     def name(self) -> str:
@@ -107,9 +112,16 @@ class AwsAccount(ServedAccount):
     def region(self) -> str:
         return self._session.region
 
+    async def sign_cluster_token(self, eks_name: str) -> SecretValue:
+        """Sign a token that lets this identity into an EKS cluster for 15 minutes. Raises CloudError."""
+        keys = await self.client.prepare_keys(cluster_token.KEYS_LIFE)
+        session = self._session
+        return cluster_token.sign(keys, session.region, find_sts_host(session.region), eks_name, session.now())
+
     def forget_answers(self) -> None:
         self.facts.renew(self._new_facts())
         self.machine_facts.renew(self._new_facts())
+        self.control_plane_facts.renew()
 
     def _new_facts(self) -> AwsFacts:
         return AwsFacts(self.client, self.tags, self._clock)

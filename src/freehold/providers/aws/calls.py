@@ -10,6 +10,7 @@ from freehold.engine.errors import CloudError, Invalid, NotFound
 from freehold.engine.port import Call, Effect, Port
 from freehold.engine.secret_values import SecretValue, values_in
 from freehold.providers.aws import errors
+from freehold.providers.aws.credentials import Keys
 from freehold.providers.aws.permissions import delete_binding
 from freehold.providers.aws.permissions.delete_binding import TOO_LARGE
 from freehold.providers.aws.permissions.policies import BOUND_DELETES, Deletes
@@ -141,6 +142,12 @@ class AwsClient:
     async def identity(self) -> str:
         """Return the ARN of the caller: ``arn:aws:sts::111122223333:assumed-role/name/session``."""
         return (await self._read_caller())["Arn"]
+
+    async def prepare_keys(self, life: float) -> Keys:
+        """Return the keys that requests are signed with, renewed if they may end within ``life`` seconds."""
+        self.session.require_life(life)
+        await self._renew(self.session)
+        return self.session.keys
 
     async def _read_caller(self) -> Mapping[str, str]:
         """Ask once for a session, which the clients of many objects share. Who asks meanwhile waits for the answer."""

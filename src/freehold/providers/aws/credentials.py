@@ -39,6 +39,10 @@ class SigningCredentials(Protocol):
         """True if :meth:`renew` must be called before the next request. Wall time, as AWS counts it."""
         ...
 
+    def require_life(self, seconds: float) -> None:
+        """Make keys stale that AWS refuses sooner than in so many seconds, where that is known."""
+        ...
+
     def renew(self) -> None:
         """Fetch new credentials, unless another thread has meanwhile. Blocks."""
         ...
@@ -59,6 +63,9 @@ class StaticCredentials:
     def get_frozen_credentials(self) -> Keys:
         return self._keys
 
+    def require_life(self, seconds: float) -> None:
+        """Do nothing: nobody knows how long a given key lives."""
+
     def renew(self) -> None:
         """Do nothing: a given key is renewed by a person."""
 
@@ -76,6 +83,7 @@ class RoleCredentials:
         self._gate = Lock()
         self._keys = Keys("", "")
         self._renew_at = 0.0
+        self._ends_at = 0.0
 
     def get_frozen_credentials(self) -> Keys:
         return self._keys
@@ -90,6 +98,11 @@ class RoleCredentials:
                 self._renew_at = 0.0
         return True
 
+    def require_life(self, seconds: float) -> None:
+        with self._gate:
+            if self._wall() + seconds > self._ends_at:
+                self._renew_at = 0.0
+
     def renew(self) -> None:
         with self._gate:
             if not self.stale:
@@ -97,7 +110,8 @@ class RoleCredentials:
             asked_at = self._wall()
             given = self._sts().assume_role(**self._request())["Credentials"]
             self._keys = Keys(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
-            self._renew_at = asked_at + (given["Expiration"].timestamp() - asked_at) * RENEW_AT
+            self._ends_at = given["Expiration"].timestamp()
+            self._renew_at = asked_at + (self._ends_at - asked_at) * RENEW_AT
 
     def _request(self) -> dict[str, Any]:
         identity = self._identity
@@ -137,6 +151,9 @@ class OwnProcessCredentials:
             if refused == self._keys.access_key:
                 self._found = None
         return True
+
+    def require_life(self, seconds: float) -> None:
+        """Do nothing: botocore renews 15 minutes before the end."""
 
     def renew(self) -> None:
         """Fetch them. Raises NoCredentials where the environment has none."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from freehold.providers.aws.kind_rows import balancing, ec2, iam, storage
+from freehold.providers.aws.kind_rows import balancing, ec2, eks, iam, storage
 from freehold.providers.aws.kind_rows.row import NOT_SENT as NOT_SENT
 from freehold.providers.aws.kind_rows.row import KindFacts as KindFacts
 from freehold.providers.aws.kind_rows.row import PartFacts as PartFacts
 from freehold.providers.aws.kind_rows.row import Workflow as Workflow
 
-KINDS: tuple[KindFacts, ...] = (*ec2.KINDS, *balancing.KINDS, *storage.KINDS, *iam.KINDS)
-"""The kinds of AWSCluster and AWSMachine. EKS adds its own."""
+KINDS: tuple[KindFacts, ...] = (*ec2.KINDS, *balancing.KINDS, *storage.KINDS, *eks.KINDS, *iam.KINDS)
+"""The kinds of AWSCluster, AWSMachine and AWSManagedControlPlane."""
 
 FACTS: Mapping[str, KindFacts] = {kind.name: kind for kind in KINDS}
 """The kinds by name."""
@@ -46,6 +46,7 @@ SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRol
 FACT_OPERATIONS: Mapping[str, frozenset[str]] = {
     "ssm": frozenset({"GetParameter"}),
     "ec2": frozenset({"DescribeImages", "DescribeInstanceTypes"}),
+    "eks": frozenset({"DescribeCluster"}),
 }
 """Reads of facts, besides reads of kinds."""
 

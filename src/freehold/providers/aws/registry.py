@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold.engine.kinds import Registry
-from freehold.providers.aws.api_names import AWS_CLUSTER_KIND, AWS_MACHINE_KIND
+from freehold.providers.aws.api_names import AWS_CLUSTER_KIND, AWS_MACHINE_KIND, AWS_MANAGED_CONTROL_PLANE_KIND
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
     bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
+    eks_access_entry,
+    eks_addon,
+    eks_cluster,
     elastic_ip,
     iam_role,
     instance,
@@ -31,8 +34,12 @@ from freehold.providers.aws.kinds import (
 
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
-OF_CONTROL_PLANES = frozenset({"iam-role", "oidc-provider"})
+OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry", "iam-role", "oidc-provider"})
 """The kinds that only a managed control plane may have."""
+NOT_OF_CONTROL_PLANES = frozenset(
+    {"classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket", "bootstrap-secret"}
+)
+"""The kinds that a managed control plane never has: EKS has its own endpoint, and machines their own secrets."""
 
 
 def aws_kinds(client: AwsClient) -> Registry:
@@ -54,6 +61,9 @@ def aws_kinds(client: AwsClient) -> Registry:
         listener.kind(client),
         s3_bucket.kind(client),
         bootstrap_secret.kind(client),
+        eks_cluster.kind(client),
+        eks_addon.kind(client),
+        eks_access_entry.kind(client),
         iam_role.kind(client),
         oidc_provider.kind(client),
     )
@@ -74,7 +84,8 @@ def _objects_without(kind: str) -> frozenset[str]:
     """Return the kinds of objects that never have a resource of this kind."""
     if kind in OF_CONTROL_PLANES:
         return frozenset({AWS_CLUSTER_KIND, AWS_MACHINE_KIND})
-    return frozenset() if kind in OF_MACHINES else frozenset({AWS_MACHINE_KIND})
+    never = frozenset() if kind in OF_MACHINES else frozenset({AWS_MACHINE_KIND})
+    return never | {AWS_MANAGED_CONTROL_PLANE_KIND} if kind in NOT_OF_CONTROL_PLANES else never
 
 
 def _delete_command(facts: KindFacts, region: str) -> str:

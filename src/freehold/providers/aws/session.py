@@ -135,6 +135,19 @@ class AwsSession:
         """The id of the key that requests are signed with now; no secret."""
         return self._credentials.get_frozen_credentials().access_key
 
+    @property
+    def keys(self) -> Keys:
+        """The keys that requests are signed with now."""
+        return self._credentials.get_frozen_credentials()
+
+    def now(self) -> float:
+        """Return the time that AWS counts by."""
+        return self._wall()
+
+    def require_life(self, seconds: float) -> None:
+        """Make keys due for renewal that AWS refuses sooner than in so many seconds, where that is known."""
+        self._credentials.require_life(seconds)
+
     def forget(self, refused: str) -> bool:
         """Forget the access key ``refused``, which AWS calls expired. Return whether another one can be fetched."""
         return self._credentials.forget(refused)
@@ -244,6 +257,17 @@ def _botocore_session() -> Any:
     # The global address of STS is in one region and gives tokens that opt-in regions refuse.
     session.set_config_variable("sts_regional_endpoints", "regional")
     return session
+
+
+@cache
+def find_sts_host(region: str) -> str:
+    """Return the host of STS in a region, in the domain of its partition, wherever requests are sent."""
+    from botocore.config import Config
+
+    none = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "none")  # botocore would look for some
+    plain = Config(ignore_configured_endpoint_urls=True, use_fips_endpoint=False, use_dualstack_endpoint=False)
+    client = _botocore_session().create_client("sts", region_name=region, config=plain, **none)
+    return urlsplit(client.meta.endpoint_url).hostname or ""
 
 
 def _sending_session() -> Any:

@@ -6,7 +6,7 @@ the status from the report of a pass. Gate, identity, key ring, account, engine 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -22,8 +22,10 @@ from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Outcome
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
+from freehold.providers.objects.kept_secrets import NO_SECRETS, SecretsReport, WantedSecret
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
 
 M = TypeVar("M", bound=ApiModel)
@@ -108,7 +110,7 @@ class PassReport:
     """The report of a pass. A deletion needs no ``plan``; ``deleted`` are the ids of resources that it saw disappear.
 
     ``collected`` says what of the cluster's workloads was collected, and what stays; empty until the collection is
-    done.
+    done. ``secrets`` says what became of the object's Secrets. ``around`` is what surrounds the object.
     """
 
     plan: Desired | None
@@ -117,6 +119,8 @@ class PassReport:
     deleting: bool = False
     deleted: frozenset[str] = frozenset()
     collected: str = ""
+    secrets: SecretsReport = NO_SECRETS
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,15 @@ class Adapter(Protocol):
         """Parse the spec, ask what it depends on, and decide. Never raises for a wrong spec: it returns RefusedSpec."""
         ...
 
+    async def find_secrets(
+        self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
+    ) -> Sequence[WantedSecret]:
+        """Find the Secrets that the object has now, after its pass; none for most kinds. Raises CloudError.
+
+        Also after a pass with a refused spec: what was made before is still used with them.
+        """
+        ...
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         """Build the status after a pass that was allowed to work on the object. ``now`` is timezone-aware. Pure."""
         ...
@@ -169,6 +182,11 @@ class Adapter(Protocol):
         """
         ...
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
-        """Find the collection that the object wants; None for a kind without one. Pure."""
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
+        """Find the collection that the object wants; None for a kind without one. Pure.
+
+        What the infrastructure in ``around`` says counts too.
+        """
         ...

@@ -35,6 +35,7 @@ from freehold.providers.objects.adapter import (
     StatusUpdate,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 
 _TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
@@ -83,13 +84,19 @@ class AWSClusterAdapter:
         account, _, _ = journal.account.partition("/")  # a region may follow
         return build_desired(names, raw, spec, known, account=account, storage=self._has_storage(journal))
 
+    async def find_secrets(self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport) -> tuple[()]:
+        """Find none: the kind keeps no Secrets."""
+        return ()
+
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now, self._policy(raw, report.journal))
 
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return rebuild_spec(owner, found)
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         return CollectionRequest(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
 
     def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:

@@ -18,10 +18,19 @@ NAME_LIMIT = _CLUSTER_TAG_ROOM
 
 @dataclass(frozen=True)
 class AWSClusterNames:
-    """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone."""
+    """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone.
+
+    ``eks`` is the name of its EKS cluster, empty where it has none.
+    """
 
     namespace: str
     cluster: str
+    eks: str = ""
+
+    @property
+    def of_workloads(self) -> str:
+        """Return the name that the cluster's own controllers put on what they make."""
+        return self.eks or self.cluster
 
     @property
     def vpc(self) -> str:
