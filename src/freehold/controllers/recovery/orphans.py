@@ -72,21 +72,15 @@ class UnlistedTargets:
     problems: tuple[str, ...] = ()
 
 
-async def find_unlisted(deps: EngineDeps, kind: str) -> UnlistedTargets:
-    """Find the resources of kinds that no index lists, of all objects of this kind, by their birth marks."""
+async def find_unlisted(deps: EngineDeps, kinds: Collection[str]) -> UnlistedTargets:
+    """Find the resources of kinds that no index lists, of all objects of these kinds, by their birth marks."""
     unlisted = {
         name: each
         for name, each in deps.registry.items()
-        if not each.reads.indexed and each.tagging is Tagging.ON_CREATE and kind not in each.never_of
+        if not each.reads.indexed and each.tagging is Tagging.ON_CREATE and not each.never_of.issuperset(kinds)
     }
     found, problems = await _find_by_nonce(unlisted, (), _AnyNonce())
     return UnlistedTargets({one.target: one.tags for _, one in found if one.target and one.tags}, tuple(problems))
-
-
-def may_be_of(owner: MarkedOwner, kind: str, registry: Registry) -> bool:
-    """Return whether an object of this kind can have had all that the owner has."""
-    known = (registry[one.key.kind] for one in owner.resources if one.key.kind in registry)
-    return all(kind not in each.never_of for each in known)
 
 
 async def find_orphans(
