@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
-from freehold_sim.aws.credentials import administrator
+from freehold_sim.aws.credentials import Principal, administrator
 from freehold_sim.aws.eks import access_policies
 from freehold_sim.aws.eks.common import (
     ACCESS_ENTRY,
@@ -22,7 +22,8 @@ from freehold_sim.aws.eks.common import (
     missing,
     shown,
 )
-from freehold_sim.aws.world import Record, scope_of
+from freehold_sim.aws.settings import Settings
+from freehold_sim.aws.world import Record, World, scope_of
 
 STANDARD = "STANDARD"
 _NODE = "system:node:{{EC2PrivateDNSName}}"
@@ -40,7 +41,7 @@ from those of https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.ht
 _NOT_SERVED = frozenset({"EC2", "HYPERPOD_LINUX"})
 _RESERVED = ("system:", "eks:", "aws:", "amazon:", "iam:")
 _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::(?P<account>\d{12}):(?P<kind>role|user)/(?P<path>.+)")
-_CONFIG_MAP = "CONFIG_MAP"
+CONFIG_MAP = "CONFIG_MAP"
 
 
 # -- what the cluster and the principal allow -------------------------------------------------------------------
@@ -49,7 +50,7 @@ _CONFIG_MAP = "CONFIG_MAP"
 def _cluster(call: Call) -> Record:
     """Return a cluster whose access entries can be used at all."""
     cluster = cluster_of(call, call.params["clusterName"])
-    if mode_of(cluster) == _CONFIG_MAP:
+    if mode_of(cluster) == CONFIG_MAP:
         text = "authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation."
         raise Refused("InvalidRequestException", f"The cluster's {text}")
     return cluster
@@ -57,7 +58,7 @@ def _cluster(call: Call) -> Record:
 
 def mode_of(cluster: Record) -> str:
     """Return the authentication mode of a cluster."""
-    return str(cluster["view"].get("accessConfig", {}).get("authenticationMode", _CONFIG_MAP))
+    return str(cluster["view"].get("accessConfig", {}).get("authenticationMode", CONFIG_MAP))
 
 
 def _usable(call: Call) -> Record:
@@ -76,12 +77,12 @@ def _find(call: Call, cluster: Record) -> Record:
     return record
 
 
-def _identity_of(call: Call, arn: str) -> str | None:
+def _identity_of(world: World, settings: Settings, arn: str) -> str | None:
     """Return the unique id of a role or user that exists, None for another one."""
-    role = call.world.by_arn(arn)
-    if role is not None and role["kind"] == "role" and call.sees(role):
+    role = world.by_arn(arn)
+    if role is not None and role["kind"] == "role":
         return str(role["view"]["RoleId"])
-    who = (administrator(account) for account in call.settings.access_keys.values())
+    who = (administrator(account) for account in settings.access_keys.values())
     return next((each.user_id for each in who if each.arn == arn), None)
 
 
@@ -93,9 +94,10 @@ def _checked_identity(call: Call, arn: str, kind: str) -> str:
     if found["path"].startswith("aws-service-role/"):
         text = "modify access entries with a principalArn value of a Service Linked Role"
         raise bad(f"The caller is not allowed to {text}")
-    identity = _identity_of(call, arn)
+    role, identity = call.world.by_arn(arn), _identity_of(call.world, call.settings, arn)
+    is_new = role is not None and not call.sees(role)
     of_nodes = kind != STANDARD and (found["kind"] != "role" or found["account"] != call.account)
-    if identity is None or of_nodes:
+    if identity is None or is_new or of_nodes:
         raise bad("The specified principalArn is invalid: invalid principal.")
     return identity
 
@@ -247,11 +249,11 @@ def admit_creator(call: Call, cluster: Record) -> None:
     To be called when a cluster is made, and when its authentication mode gets the API.
     https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
     """
-    creator = cluster.setdefault("creator", _lasting(call))
+    creator = cluster.setdefault("creator", lasting_arn(call.world, call.principal))
     asked = cluster["view"].get("accessConfig", {}).get("bootstrapClusterCreatorAdminPermissions", True)
-    if not asked or mode_of(cluster) == _CONFIG_MAP or _held(call, cluster, creator):
+    if not asked or mode_of(cluster) == CONFIG_MAP or _held(call, cluster, creator):
         return
-    made = _add(call, cluster, creator, STANDARD, _identity_of(call, creator) or "", {})
+    made = _add(call, cluster, creator, STANDARD, _identity_of(call.world, call.settings, creator) or "", {})
     policy = access_policies.arn_of(call, access_policies.CLUSTER_ADMIN)
     scope = {"type": "cluster", "namespaces": []}
     made["policies"][policy] = {
@@ -263,14 +265,13 @@ def _held(call: Call, cluster: Record, arn: str) -> bool:
     return f"{cluster['id']}/{arn}" in call.world.table(call.scope, ACCESS_ENTRY)
 
 
-def _lasting(call: Call) -> str:
-    """Return the ARN of who calls: of a session, that of its role."""
-    arn = call.principal.arn
-    if ":assumed-role/" not in arn:
-        return arn
-    name = arn.split("/")[1]
-    role = call.world.table(scope_of(call.account, ""), "role").get(name)
-    return str(role["arn"]) if role else f"arn:aws:iam::{call.account}:role/{name}"
+def lasting_arn(world: World, who: Principal) -> str:
+    """Return the ARN of a user or role: of a session, that of its role."""
+    if ":assumed-role/" not in who.arn:
+        return who.arn
+    name = who.arn.split("/")[1]
+    role = world.table(scope_of(who.account, ""), "role").get(name)
+    return str(role["arn"]) if role else f"arn:aws:iam::{who.account}:role/{name}"
 
 
 def admit_nodes(call: Call, cluster: Record, role: str, kind: str = "EC2_LINUX") -> None:
@@ -278,13 +279,13 @@ def admit_nodes(call: Call, cluster: Record, role: str, kind: str = "EC2_LINUX")
 
     https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329
     """
-    if mode_of(cluster) != _CONFIG_MAP and not _held(call, cluster, role):
-        _add(call, cluster, role, kind, _identity_of(call, role) or "", {})
+    if mode_of(cluster) != CONFIG_MAP and not _held(call, cluster, role):
+        _add(call, cluster, role, kind, _identity_of(call.world, call.settings, role) or "", {})
 
 
-def works(call: Call, entry: Record) -> bool:
+def works(world: World, settings: Settings, entry: Record) -> bool:
     """Whether the principal of an entry is still the one for which it was made: another of its name is not let in."""
-    return _identity_of(call, entry["view"]["principalArn"]) == str(entry["identity"])
+    return _identity_of(world, settings, entry["view"]["principalArn"]) == str(entry["identity"])
 
 
 _NAMES = "clusterName principalArn"

@@ -122,10 +122,10 @@ def update_addon(call: Call) -> dict[str, Any]:
     _check(call)
     wanted = {"serviceAccountRoleArn": params.get("serviceAccountRoleArn")}
     wanted |= {key: params[key] or None for key in ("addonVersion", "configurationValues") if key in params}
-    update = _add_update(call, cluster)
+    when = call.takes(call.settings.delays.update_addon)
+    update = _add_update(call, cluster, when)
     problem = _problem(call, cluster, {"NONE"})
     call.world.redirect(record, status="UPDATING")
-    when = call.takes(call.settings.delays.update_addon)
     change: dict[str, Any] = {"status": "ACTIVE", "health.issues": [], "modifiedAt": when, **wanted}
     if problem is None:
         _take_over(cluster, name)
@@ -138,7 +138,7 @@ def update_addon(call: Call) -> dict[str, Any]:
     return updates.reply(call, [update])
 
 
-def _add_update(call: Call, cluster: Record) -> Record:
+def _add_update(call: Call, cluster: Record, done: float) -> Record:
     keys = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
     given = [{"type": key[0].upper() + key[1:], "value": call.params[key]} for key in keys if key in call.params]
     ident = call.world.new_uuid()
@@ -146,7 +146,7 @@ def _add_update(call: Call, cluster: Record) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    return call.add(UPDATE, ident, view, cluster=cluster["id"], part=f"addon/{call.params['addonName']}")
+    return call.add(UPDATE, ident, view, cluster=cluster["id"], part=f"addon/{call.params['addonName']}", done=done)
 
 
 def delete_addon(call: Call) -> dict[str, Any]:

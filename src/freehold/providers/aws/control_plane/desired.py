@@ -76,7 +76,7 @@ def build_desired(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, arou
     own = spec_checks.check(raw, spec, around.names.eks, around.facts, around.journal)
     if not isinstance(found, Decided):
         others = found.problems if isinstance(found, RefusedSpec) else ()
-        return RefusedSpec((*own, *others), found.notes) if own else found
+        return RefusedSpec(tuple(dict.fromkeys((*own, *others))), found.notes) if own else found
     role = _decide_role(spec, found.cluster_plan, around)
     notes = (*found.notes, *role.notes, *spec_checks.warn(spec))
     plan_problems = spec_checks.check_plan(spec, found.cluster_plan)
