@@ -218,6 +218,44 @@ async def test_a_role_that_the_spec_names_and_that_is_not_there_is_waited_for() 
     await life.up()
 
 
+LOST = (
+    "iam.CreateRole",
+    "iam.AttachRolePolicy",
+    "iam.TagRole",
+    "iam.CreateOpenIDConnectProvider",
+    "iam.TagOpenIDConnectProvider",
+    "iam.DetachRolePolicy",
+    "iam.DeleteRole",
+    "iam.DeleteOpenIDConnectProvider",
+)
+
+
+@pytest.mark.parametrize("effect", [Effect.REPLY_LOST, Effect.LATE, Effect.ERROR_BEFORE], ids=["lost", "late", "none"])
+@pytest.mark.parametrize("operation", LOST)
+async def test_a_call_without_an_answer_and_a_death_after_it_leave_one_of_each_and_nothing(
+    operation: str, effect: Effect
+) -> None:
+    life = life_of(role(), cluster(ROLE), provider())
+    more = {"delay": 20.0} if effect is Effect.LATE else {"status": 500} if effect is Effect.ERROR_BEFORE else {}
+    life.account.cloud.faults.add(Fault(effect, operation, **more))
+    for _ in range(8):
+        await one_pass(life)
+        if life.account.cloud.faults.rules()[0]["hits"]:
+            break
+    life.die()
+    await life.up()
+    (vpc,) = life.standing()["vpc"]
+    assert of_iam(life) == {NAME: [CLUSTER_POLICY], vpc: []}
+    for _ in range(3):
+        if (await life.one_release()).released:
+            break
+    else:
+        life.die()
+        await life.down()
+    assert of_iam(life) == {} and life.standing() == {}
+    assert life.account.cloud.faults.rules()[0]["hits"] == 1
+
+
 async def test_a_lost_object_is_listed_with_what_no_index_has() -> None:
     life = life_of(role(), cluster(), provider())
     await life.up()
