@@ -28,6 +28,7 @@ from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.other_objects import find_claimed_tags, find_naming_objects, find_owning_objects
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.secret_writer import SecretWriter
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock
 from freehold.engine.interface import Intervals
@@ -284,8 +285,12 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         self.process = Reconciler(
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
             Collections(self.wall, others.everything), collects=collects_new_objects(self.served, self.gates),
-            reader=self.reader,
+            reader=self.reader, secrets=self.new_secret_writer(),
         )  # fmt: skip
+
+    def new_secret_writer(self) -> SecretWriter | None:
+        """What writes the Secrets that objects keep."""
+        return None
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

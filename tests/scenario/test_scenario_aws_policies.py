@@ -76,6 +76,12 @@ NOT_IN_A_LIFE: dict[str, str] = {
         ec2:DescribeImages ec2:DescribeInstanceTypes elasticloadbalancing:DeregisterInstancesFromLoadBalancer
         elasticloadbalancing:DeregisterTargets elasticloadbalancing:DescribeInstanceHealth
         elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets iam:PassRole""",
+    "control planes of EKS, which are another kind of object (tests/unit/aws/test_aws_iam.py)": """
+        iam:AttachRolePolicy iam:CreateOpenIDConnectProvider iam:CreateRole iam:DeleteOpenIDConnectProvider
+        iam:DeleteRole iam:DeleteRolePermissionsBoundary iam:DetachRolePolicy iam:GetOpenIDConnectProvider iam:GetRole
+        iam:ListAttachedRolePolicies iam:ListInstanceProfilesForRole iam:ListOpenIDConnectProviderTags
+        iam:ListOpenIDConnectProviders iam:ListRolePolicies iam:ListRoles iam:PutRolePermissionsBoundary
+        iam:TagOpenIDConnectProvider iam:UntagOpenIDConnectProvider iam:UpdateAssumeRolePolicy""",
     "a group that the cluster's controllers made has a rule for what goes out that names another one": """
         ec2:RevokeSecurityGroupEgress""",
 }

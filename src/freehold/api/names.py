@@ -111,6 +111,8 @@ OURS: Final = frozenset({"managed", "shared"})
 # --- conditions: those of one kind are in its provider's api_names -----------------------------
 
 READY: Final = "Ready"
+AVAILABLE: Final = "Available"
+"""Of a control plane: its API server can be reached."""
 PAUSED: Final = "Paused"
 DELETING: Final = "Deleting"
 
@@ -127,6 +129,8 @@ EXTERNAL_RESOURCE_GC: Final = "ExternalResourceGC"
 
 # --- reasons: stable, documented, matching conditions.REASON_PATTERN -----------------------------
 
+REASON_AVAILABLE: Final = "Available"
+REASON_NOT_AVAILABLE: Final = "NotAvailable"
 REASON_READY: Final = "Ready"
 REASON_NOT_READY: Final = "NotReady"
 REASON_READY_UNKNOWN: Final = "ReadyUnknown"

@@ -97,7 +97,7 @@ class OwnerClusterReader:
             found = None
         except kube.KubeError as error:
             return replace(context.around, unread=str(error))
-        return replace(context.around, infrastructure=found, machines=tuple(machines))
+        return replace(context.around, cluster=cluster, infrastructure=found, machines=tuple(machines))
 
     async def _find_crds(self) -> gate.Presence:
         try:

@@ -56,7 +56,7 @@ _CALM = frozenset(
     {
         *("NotPaused", "NotDeleting", "Deleting", "Provisioning", "Creating", "NotReady", "Marking"),
         *("WaitingForRequirement", names.REASON_OPTED_OUT, names.REASON_NOT_MARKED, names.REASON_NOT_SELECTED),
-        names.REASON_FEATURE_GATE_OFF,
+        *(names.REASON_FEATURE_GATE_OFF, names.REASON_NOT_AVAILABLE),
     }
 )
 """Reasons of a False condition that nobody has to act on."""

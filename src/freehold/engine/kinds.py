@@ -175,6 +175,8 @@ class DeleteRules:
     """It is deleted when the spec no longer names it and nothing of ours needs it."""
     after_collection: bool = False
     """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
+    before_collection: bool = False
+    """The cluster's own controllers go on until it has gone: nothing is collected before that."""
     holds_external: bool = False
     """The cluster's own controllers make their resources in it."""
     told: frozenset[str] = frozenset()

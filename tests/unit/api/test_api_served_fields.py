@@ -11,11 +11,14 @@ from freehold.api.schema_lint import walk
 from freehold.api.served_fields import ServedField, Serving, find_covering, find_occurrences
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
+from freehold.providers.aws.control_plane.types.crd import AWS_MANAGED_CONTROL_PLANES
 from freehold.providers.aws.machine.types.crd import AWS_MACHINES
 from freehold.providers.generate import TABLES, render_pages
 from harness.schemas import schema_of
 
-KINDS = pytest.mark.parametrize("kind", [AWS_CLUSTERS, AWS_MACHINES], ids=lambda kind: kind.kind)
+KINDS = pytest.mark.parametrize(
+    "kind", [AWS_CLUSTERS, AWS_MACHINES, AWS_MANAGED_CONTROL_PLANES], ids=lambda kind: kind.kind
+)
 ASKED_FOR_BY_AN_EMPTY_OBJECT = {"AWSCluster": ["spec.network.vpc.ipv6"]}
 
 

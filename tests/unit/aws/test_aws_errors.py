@@ -73,7 +73,8 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "IncorrectInstanceState IncorrectState OperationInProgress ConcurrentModification "
         "ConcurrentModificationException ConflictException Conflict InvalidState InvalidStateException "
         "InvalidGatewayState OperationAborted UnmodifiableEntity EntityTemporarilyUnmodifiable ResourceNotReady "
-        "ResourcePropagationDelayException CapacityReservationPending TrustStoreNotReady",
+        "ResourcePropagationDelayException CapacityReservationPending TrustStoreNotReady "
+        "OpenIdIdpCommunicationError OpenIdIdpCommunicationErrorException",
     engine_errors.Quota:
         "VpcLimitExceeded AddressLimitExceeded NatGatewayLimitExceeded SecurityGroupLimitExceeded "
         "RulesPerSecurityGroupLimitExceeded InstanceLimitExceeded VcpuLimitExceeded VolumeLimitExceeded "

@@ -20,6 +20,7 @@ from freehold.providers.aws.kind_facts import (
 from freehold.providers.aws.kinds import (
     classic_load_balancer,
     eks_access_entry,
+    iam_role,
     internet_gateway,
     route_table,
     s3_bucket,
@@ -140,6 +141,10 @@ def test_parts_have_the_same_names_in_the_table_and_in_what_is_read() -> None:
         security_group.INGRESS, security_group.EGRESS, vpc_endpoint.ROUTE_TABLE, classic_load_balancer.LISTENER,
         classic_load_balancer.SUBNET, REGISTRATION, eks_access_entry.POLICY,
     }  # fmt: skip
-    assert read | {s3_bucket.POLICY, s3_bucket.LIFECYCLE, s3_bucket.OBJECT} == {
-        part.name for kind in KINDS for part in kind.parts
-    }
+    assert read | {
+        s3_bucket.POLICY,
+        s3_bucket.LIFECYCLE,
+        s3_bucket.OBJECT,
+        iam_role.POLICY,
+        iam_role.CLUSTER_POLICY,
+    } == {part.name for kind in KINDS for part in kind.parts}

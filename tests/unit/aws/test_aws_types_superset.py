@@ -115,7 +115,17 @@ EARLY_CONTROL_PLANE = {
     and not path.startswith("spec.allowedNamespaces")
 } | {
     "spec": "upstream's webhook keeps region, name and encryption, and checks addons and access entries",
+    "spec.accessConfig": "upstream's webhook refuses a cluster that nobody may enter",
+    "spec.accessEntries": "bounded for the rules",
+    "spec.accessEntries[*]": "upstream's webhook refuses groups and policies of nodes; EKS knows roles and users",
+    "spec.accessEntries[*].accessPolicies[*].accessScope": "upstream's webhook asks for namespaces",
+    "spec.accessEntries[*].principalARN": "bounded for the rule",
+    "spec.addons": "bounded for the rule",
+    "spec.encryptionConfig": "EKS refuses encryption without a key, and of other things than secrets",
     "spec.encryptionConfig.provider": "bounded for the rule",
+    "spec.encryptionConfig.resources": "bounded for the rule",
+    "spec.encryptionConfig.resources[*]": "bounded for the rule",
+    "spec.endpointAccess": "EKS refuses a cluster that nobody reaches, and upstream parses the ranges",
     "spec.endpointAccess.publicCIDRs": "bounded for the rule",
     "spec.endpointAccess.publicCIDRs[*]": "bounded for the rule",
     "spec.eksClusterName": "bounded for the rule",

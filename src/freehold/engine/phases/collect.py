@@ -54,12 +54,16 @@ def _list_known(ctx: PassContext) -> list[NodeKey]:
 
 
 def _find_first_to_go(ctx: PassContext) -> NodeKey | None:
-    """Return a resource of ours that is none of the network and whose delete the cloud has not taken yet."""
+    """Return a resource of ours that is none of the network and goes first.
+
+    Until the cloud has taken its delete, or until it has gone where the cluster's controllers run in it.
+    """
     for key in _list_known(ctx):
         kind, node = ctx.kind(key), ctx.node(key)
         stays = node.mark_memory.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
-        leaves = node.delete_sent is not None or node.itself_gone
+        leaves = node.delete_sent is not None
         leaves = leaves or (node.last_seen is not None and node.last_seen.state is State.DELETING)
+        leaves = node.itself_gone or (leaves and not kind.deletion.before_collection)
         if not (kind.deletion.after_collection or stays or leaves):
             return key
     return None

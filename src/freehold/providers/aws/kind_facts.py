@@ -47,7 +47,7 @@ FACT_OPERATIONS: Mapping[str, frozenset[str]] = {
     "ssm": frozenset({"GetParameter"}),
     "ec2": frozenset({"DescribeImages", "DescribeInstanceTypes"}),
     "iam": frozenset({"GetRole", "GetInstanceProfile"}),
-    "eks": frozenset({"DescribeAddonVersions"}),
+    "eks": frozenset({"DescribeCluster", "DescribeAddonVersions"}),
     "kms": frozenset({"DescribeKey"}),
 }
 """Reads of facts, besides reads of kinds."""

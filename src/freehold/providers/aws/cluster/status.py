@@ -98,7 +98,7 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
     plan = report.plan
     if not isinstance(plan, AWSWanted) or plan.cluster_plan is None:
         return {}
-    fields = _AWSStatusFields(before, report, graph, plan.cluster_plan)
+    fields = AWSStatusFields(before, report, graph, plan.cluster_plan)
     found: Status = {
         "networkStatus": fields.network(),
         "failureDomains": fields.failure_domains(),
@@ -108,7 +108,7 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
 
 
 @dataclass(frozen=True)
-class _AWSStatusFields:
+class AWSStatusFields:
     """Builds the fields from cluster plan, journal and outcomes; what the last look did not see is as it was before."""
 
     before: Mapping[str, Any]

@@ -157,5 +157,5 @@ def kind(client: AwsClient) -> Kind:
             outputs=OUTPUTS,
             addresses=frozenset({"address"}),
         ),
-        deletion=DeleteRules(leftovers=driver),
+        deletion=DeleteRules(before_collection=True, leftovers=driver),
     )

@@ -66,19 +66,21 @@ def _require_default_kept(field: str, usual: str, message: str, ending: str) -> 
 
 
 _VPC, _OLD_VPC = "self.network.vpc.id", "oldSelf.network.vpc.id"
+VPC_STAYS: Final = ApiRule(
+    # Taken out it may be: one that was written by mistake is. Whether it was is not known here (given_checks).
+    f"!({present(_OLD_VPC)} && {_OLD_VPC} != '') || !({present(_VPC)}) || {_VPC} in ['', {_OLD_VPC}]",
+    "the VPC of a cluster cannot change",
+    field=".network",
+)
+IDENTITY_STAYS: Final = ApiRule(
+    "!has(oldSelf.identityRef) || has(self.identityRef)",
+    "the identity cannot be taken away: without it nobody can delete what it created; name another one",
+)
 _CLUSTER_STAYS: Final = (
     _require_endpoint_kept("host", "''"),
     _require_endpoint_kept("port", "0"),
-    ApiRule(
-        # Taken out it may be: one that was written by mistake is. Whether it was is not known here (given_checks).
-        f"!({present(_OLD_VPC)} && {_OLD_VPC} != '') || !({present(_VPC)}) || {_VPC} in ['', {_OLD_VPC}]",
-        "the VPC of a cluster cannot change",
-        field=".network",
-    ),
-    ApiRule(
-        "!has(oldSelf.identityRef) || has(self.identityRef)",
-        "the identity cannot be taken away: without it nobody can delete what it created; name another one",
-    ),
+    VPC_STAYS,
+    IDENTITY_STAYS,
     ApiRule(
         f"!has(oldSelf.{SECOND}) || has(self.{SECOND})",
         "the second load balancer cannot be taken away",
@@ -158,7 +160,7 @@ _UNTOUCHED = absent(f"{_IDENTITY}.account")
 # be corrected. A status that is lost opens nothing: the reconciler compares the account with that of its own record.
 
 
-def _lift(rule: ApiRule, part: str = "") -> ApiRule:
+def lift(rule: ApiRule, part: str = "") -> ApiRule:
     """Make a rule for a part of the spec one of the object, which holds only once something is on record."""
     steps = ["spec", *([f"spec.{part}"] if part else [])]
     unset = " || ".join(f"!has({cluster}.{step})" for step in steps for cluster in ("self", "oldSelf"))
@@ -166,15 +168,16 @@ def _lift(rule: ApiRule, part: str = "") -> ApiRule:
     return ApiRule(f"{_UNTOUCHED} || {unset} || ({lifted})", rule.message, field=f".{steps[-1]}{rule.field}")
 
 
+REGION_STAYS: Final = ApiRule(
+    f"{_UNTOUCHED} || (has(self.spec) && has(self.spec.region) && "
+    f"({_IDENTITY}.account.endsWith('/' + self.spec.region) || "
+    "(has(oldSelf.spec) && has(oldSelf.spec.region) && self.spec.region == oldSelf.spec.region)))",
+    "the region of a cluster that has resources cannot change",
+    field=".spec.region",
+)
 OBJECT_RULES: Final = (
     *_LIVING_STAYS,
-    ApiRule(
-        f"{_UNTOUCHED} || (has(self.spec) && has(self.spec.region) && "
-        f"({_IDENTITY}.account.endsWith('/' + self.spec.region) || "
-        "(has(oldSelf.spec) && has(oldSelf.spec.region) && self.spec.region == oldSelf.spec.region)))",
-        "the region of a cluster that has resources cannot change",
-        field=".spec.region",
-    ),
-    *(_lift(rule) for rule in _CLUSTER_STAYS),
-    *(_lift(rule, part) for part in (FIRST, SECOND) for rule in _BALANCER_STAYS),
+    REGION_STAYS,
+    *(lift(rule) for rule in _CLUSTER_STAYS),
+    *(lift(rule, part) for part in (FIRST, SECOND) for rule in _BALANCER_STAYS),
 )

@@ -42,7 +42,7 @@ def _is_ipv6(text: str) -> bool:
 
 _RANGE_6 = "[0-9a-fA-F:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])"
 """More than IPv6 ranges, which an expression of that length would not fit into the API server's budget."""
-_IPV4 = Format(RANGE, "{it} is not an IPv4 range; write one like 10.0.0.0/16")
+IPV4 = Format(RANGE, "{it} is not an IPv4 range; write one like 10.0.0.0/16")
 _IPV6 = Format(_RANGE_6, "{it} is not an IPv6 range; write one like 2600:1f14:e08:7400::/56", _is_ipv6)
 _ANY_RANGE = Format(
     f"{RANGE}|{_RANGE_6}",
@@ -78,7 +78,7 @@ INGRESS_RULES: Final = (
         "a rule has ranges or security groups as its source, not both; write two rules",
         lambda rule: not (_has_any(rule, _BLOCKS) and _has_any(rule, _GROUPS)),
     ),
-    reconciler_only(require_formats("cidrBlocks", _IPV4)),
+    reconciler_only(require_formats("cidrBlocks", IPV4)),
     reconciler_only(require_formats("ipv6CidrBlocks", _IPV6)),
     reconciler_only(require_formats("sourceSecurityGroupIds", _GROUP)),
 )
@@ -108,9 +108,9 @@ IPV6_RULES: Final = (
         field=".ipamPool",
     ),
 )
-SECONDARY_RANGE: Final = require_format("ipv4CidrBlock", _IPV4)
+SECONDARY_RANGE: Final = require_format("ipv4CidrBlock", IPV4)
 VPC_RULES: Final = (
-    require_format("cidrBlock", _IPV4),
+    require_format("cidrBlock", IPV4),
     require_format("id", _VPC),
     ApiRule(
         "!has(self.ipamPool) || !has(self.cidrBlock) || self.cidrBlock == ''",
@@ -124,7 +124,7 @@ VPC_RULES: Final = (
     ),
 )
 SUBNET_RULES: Final = (
-    require_format("cidrBlock", _IPV4),
+    require_format("cidrBlock", IPV4),
     require_format("ipv6CidrBlock", _IPV6),
     # The reconciler knows which zones there are, and serves no other type.
     schema_only(require_format("availabilityZone", _ZONE)),
@@ -133,7 +133,7 @@ SUBNET_RULES: Final = (
         "a local or Wavelength zone belongs to another one; set parentZoneName",
     ),
 )
-NETWORK_RULES: Final = (require_formats("nodePortIngressRuleCidrBlocks", _IPV4),)
+NETWORK_RULES: Final = (require_formats("nodePortIngressRuleCidrBlocks", IPV4),)
 
 # --- load balancers ----------------------------------------------------------------------------
 

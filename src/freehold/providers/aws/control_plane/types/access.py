@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api.base import ApiModel, Items
+from freehold.providers.aws.control_plane.types import rules
 
 AuthenticationMode = Literal["config_map", "api", "api_and_config_map"]
 AccessEntryType = Literal[
@@ -21,6 +22,8 @@ AccessEntryType = Literal[
 class AccessConfig(ApiModel):
     """How the cluster knows who may enter it."""
 
+    RULES = rules.ACCESS_CONFIG_RULES
+
     authentication_mode: AuthenticationMode | None = None
     """``api``: by access entries; ``config_map``: by the ConfigMap aws-auth; ``api_and_config_map``: by both, also when
     omitted. EKS takes no way back from ``api``, and none to ``config_map``."""
@@ -30,6 +33,8 @@ class AccessConfig(ApiModel):
 
 class AccessScope(ApiModel):
     """Where an access policy holds."""
+
+    RULES = rules.SCOPE_RULES
 
     namespaces: Annotated[Items[str], Field(min_length=1)] | None = None
     """The namespaces, with ``type: namespace``."""
@@ -49,11 +54,13 @@ class AccessPolicyReference(ApiModel):
 class AccessEntry(ApiModel):
     """A role or user of IAM that may enter the cluster."""
 
+    RULES = rules.ACCESS_ENTRY_RULES
+
     access_policies: Annotated[Items[AccessPolicyReference], Field(max_length=20)] = ()
     """What it may do, by policies of EKS."""
     kubernetes_groups: Items[str] = ()
     """The groups that it is in, for RBAC."""
-    principal_arn: Annotated[str, Field(alias="principalARN")]
+    principal_arn: Annotated[str, Field(alias="principalARN", max_length=2048)]
     """The role or user."""
     type: AccessEntryType = "standard"
     """``standard`` for people and programs, ``ec2_linux`` for nodes."""

@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from freehold.api.served_fields import ServedField, ignore_field, serve_field
+from freehold.api.served_fields import ServedField, find_covering, ignore_field, refuse_field, serve_field
 from freehold.providers.aws.cluster.types.fields import AWS_CLUSTER_FIELDS, AWS_CLUSTER_STATUS_LEFT_OUT
 
 _CLIENT = "it needs a client of the workload cluster, which Freehold has not"
 _NO_GROUP = "of security groups that an EKS cluster has not"
 _MACHINES = "for machines that name no image"
-_OTHERWISE = {
-    "spec.network.cni": ignore_field("spec.network.cni", _NO_GROUP),
-    "spec.network.additionalControlPlaneIngressRules": serve_field(
-        "spec.network.additionalControlPlaneIngressRules", "of the group node-eks-additional, as upstream"
+_OTHERWISE = (
+    refuse_field("spec.network.vpc.ipv6", "EKS clusters with IPv6 are not served; remove it"),
+    ignore_field("spec.network.cni", _NO_GROUP),
+    serve_field(
+        "spec.network.additionalControlPlaneIngressRules", "of the group node-eks-additional, as upstream has it"
     ),
-    "spec.network.additionalNodeIngressRules": ignore_field("spec.network.additionalNodeIngressRules", _NO_GROUP),
-    "spec.network.nodePortIngressRuleCidrBlocks": ignore_field("spec.network.nodePortIngressRuleCidrBlocks", _NO_GROUP),
-    "spec.network.securityGroupOverrides": serve_field(
+    serve_field("spec.network.additionalNodeIngressRules", "of the group node-eks-additional too"),
+    ignore_field("spec.network.nodePortIngressRuleCidrBlocks", _NO_GROUP),
+    serve_field(
         "spec.network.securityGroupOverrides",
         "of the roles bastion and node-eks-additional, with an existing VPC; groups of that VPC, into which nothing is "
         "put",
     ),
-}
-"""Fields of the network that mean something else than an AWSCluster's."""
+)
+"""Fields of the network that mean something else than an AWSCluster's, also for the fields below them."""
 
 
 def _network() -> Iterator[ServedField]:
     """Yield the fields of the network, which is planned as an AWSCluster's."""
     for field in AWS_CLUSTER_FIELDS:
         if field.path.startswith("spec.network."):
-            yield _OTHERWISE.get(field.path, field)
+            other = find_covering(_OTHERWISE, field.path)
+            if other is None:
+                yield field
+            elif other.path == field.path:
+                yield other
 
 
 AWS_MANAGED_CONTROL_PLANE_FIELDS: Final[tuple[ServedField, ...]] = (
@@ -47,7 +52,11 @@ AWS_MANAGED_CONTROL_PLANE_FIELDS: Final[tuple[ServedField, ...]] = (
     ),
     serve_field("spec.upgradePolicy"),
     *_network(),
-    serve_field("spec.secondaryCidrBlock", "a range of the VPC that is created, for pods"),
+    serve_field(
+        "spec.secondaryCidrBlock",
+        "one more range of the VPC that is created. Upstream makes subnets for pods in it; here network.subnets lists "
+        "them, with their tag",
+    ),
     serve_field("spec.restrictPrivateSubnets", "at birth, and on a living cluster"),
     serve_field("spec.sshKeyName", "for the bastion, and for machines"),
     serve_field("spec.bastion"),

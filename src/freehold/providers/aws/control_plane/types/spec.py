@@ -24,7 +24,7 @@ from freehold.providers.aws.control_plane.types.access import (
 from freehold.providers.aws.control_plane.types.cni import KubeProxy, VpcCni
 from freehold.providers.aws.control_plane.types.status import AWSManagedControlPlaneStatus
 from freehold.providers.aws.types.identity import AWSIdentityReference
-from freehold.providers.aws.types.network import Cidr, NetworkSpec
+from freehold.providers.aws.types.network import Cidr, Cidrs, NetworkSpec
 
 Text = Annotated[str, Field(max_length=TEXT_LIMIT)]
 
@@ -50,22 +50,24 @@ class Addon(ApiModel):
 class EncryptionConfig(ApiModel):
     """Encryption of Secrets with a key of KMS. It is for life."""
 
+    RULES = rules.ENCRYPTION_RULES
+
     provider: Text | None = None
     """ARN, or alias, of the key. Must not change."""
-    resources: Items[str] = ()
+    resources: Annotated[Items[Text], Field(max_length=LIST_LIMIT)] = ()
     """What is encrypted: ``secrets``, the only value of EKS."""
 
 
 class EndpointAccess(ApiModel):
     """From where the API server is reached."""
 
+    RULES = rules.ENDPOINT_RULES
+
     private: bool | None = None
     """From the VPC; false when omitted."""
     public: bool | None = None
     """From the internet; true when omitted."""
-    public_cidrs: Annotated[Annotated[Items[Cidr], Field(max_length=LIST_LIMIT)] | None, Field(alias="publicCIDRs")] = (
-        None
-    )
+    public_cidrs: Annotated[Cidrs, Field(alias="publicCIDRs")] = ()
     """The ranges of the internet that may reach it; all when omitted."""
 
 
@@ -91,11 +93,11 @@ class AWSManagedControlPlaneSpec(ApiModel):
 
     access_config: AccessConfig | None = None
     """How the cluster knows who may enter it."""
-    access_entries: Items[AccessEntry] = ()
+    access_entries: Annotated[Items[AccessEntry], Field(max_length=LIST_LIMIT)] = ()
     """Who may enter it."""
     additional_tags: UserTags = Field(default_factory=dict)
     """Tags for every resource of the cluster, at most 40: 50 is the limit of AWS, and ours are among them."""
-    addons: Items[Addon] = ()
+    addons: Annotated[Items[Addon], Field(max_length=LIST_LIMIT)] = ()
     """Addons of EKS."""
     associate_oidc_provider: Annotated[bool, Field(alias="associateOIDCProvider")] = False
     """Whether IAM trusts the tokens of the cluster's service accounts (IRSA)."""

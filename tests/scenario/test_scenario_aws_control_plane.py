@@ -1,0 +1,214 @@
+"""A control plane of EKS through the real reconciler: from nothing to a kubeconfig, and to nothing again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.engine import journal as journals
+from freehold.kube.resources import Key
+from freehold.providers.aws import api_names as aws_names
+from harness.aws_control_plane import EKS_NAME, NAME, OWN_ROLE, ControlPlaneHarness, control_plane
+from harness.cloud_controllers import CloudProvider, Ground
+from harness.collected import left, user_of
+from harness.simulated_aws import TRUST
+
+NODES = "nodes.cluster-api-provider-aws.sigs.k8s.io"
+KUBECONFIG = f"{NAME}-kubeconfig"
+
+
+@pytest.fixture(scope="module")
+def born() -> ControlPlaneHarness:
+    """A default one that is ready. Nothing is changed here."""
+    harness = ControlPlaneHarness()
+    harness.up()
+    return harness
+
+
+def own_left(harness: ControlPlaneHarness) -> list[str]:
+    return [row["arn"] for row in left(harness) if row["arn"] not in harness.prepared]
+
+
+def order_of(harness: ControlPlaneHarness, *operations: str) -> list[str]:
+    """The first of each of these calls, in the order in which they were sent."""
+    sent = [call.operation for call in harness.calls()]
+    return sorted(operations, key=sent.index)
+
+
+def test_a_control_plane_comes_up_and_can_be_reached_with_its_kubeconfig(born: ControlPlaneHarness) -> None:
+    cluster, status = born.cluster(), born.status()
+    assert (cluster["status"], cluster["version"]) == ("ACTIVE", "1.33")
+    assert born.object.raw["spec"]["controlPlaneEndpoint"] == {"host": cluster["endpoint"], "port": 443}
+    assert (status["ready"], status["initialized"], status["version"]) == (True, True, "v1.33.0")
+    assert status["initialization"] == {"controlPlaneInitialized": True}
+    assert status["externalManagedControlPlane"] is True
+    (server,) = born.kubeconfig()["clusters"]
+    assert server["cluster"]["server"] == cluster["endpoint"]
+    assert born.kubeconfig(f"{NAME}-user-kubeconfig")["users"][0]["user"]["exec"]
+
+
+def test_eks_is_asked_for_what_an_empty_spec_means(born: ControlPlaneHarness) -> None:
+    cluster = born.cluster()
+    network = cluster["resourcesVpcConfig"]
+    assert len(network["subnetIds"]) == 6
+    assert network["securityGroupIds"] == [
+        born.status()["networkStatus"]["securityGroups"]["node-eks-additional"]["id"]
+    ]
+    assert (network["endpointPublicAccess"], network["endpointPrivateAccess"]) == (True, False)
+    assert network["publicAccessCidrs"] == ["0.0.0.0/0"]
+    assert cluster["accessConfig"]["authenticationMode"] == "API_AND_CONFIG_MAP"
+    assert cluster["tags"][f"sigs.k8s.io/cluster-api-provider-aws/cluster/{NAME}"] == "owned"
+
+
+def test_nodes_of_the_default_role_may_join(born: ControlPlaneHarness) -> None:
+    (entry,) = [
+        each for each in born.ask("eks", "ListAccessEntries", clusterName=EKS_NAME)["accessEntries"] if NODES in each
+    ]
+    shown = born.ask("eks", "DescribeAccessEntry", clusterName=EKS_NAME, principalArn=entry)["accessEntry"]
+    assert shown["type"] == "EC2_LINUX"
+    assert born.condition(aws_names.IAM_AUTHENTICATOR_CONFIGURED)["status"] == "True"
+
+
+def test_conditions_have_upstreams_types(born: ControlPlaneHarness) -> None:
+    parts = (
+        aws_names.AWS_VPC_READY,
+        aws_names.SUBNETS_READY,
+        aws_names.CLUSTER_SECURITY_GROUPS_READY,
+        aws_names.IAM_CONTROL_PLANE_ROLES_READY,
+        aws_names.EKS_CONTROL_PLANE_READY,
+        "Available",
+        "Ready",
+    )
+    assert {part: born.condition(part)["status"] for part in parts} == dict.fromkeys(parts, "True")
+    types = {each["type"] for each in born.status()["conditions"]}
+    assert not types & {aws_names.EKS_CONTROL_PLANE_CREATING, aws_names.EKS_CONTROL_PLANE_UPDATING}
+    assert [said for said in born.events.said if said[0] == "Warning"] == []
+
+
+def test_the_name_in_eks_is_on_record_for_life() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    harness.object.patch({"spec": {"eksClusterName": "another"}})
+    harness.pass_once()
+    assert "cannot rename it" in harness.condition("SpecValid")["message"]
+    assert harness.ask("eks", "ListClusters")["clusters"] == [EKS_NAME]
+
+
+def test_everything_goes_and_the_roles_that_were_there_stay() -> None:
+    harness = ControlPlaneHarness(control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
+    harness.up()
+    provider = harness.status()["oidcProvider"]
+    issuer = harness.cluster()["identity"]["oidc"]["issuer"].removeprefix("https://")
+    assert provider["arn"].endswith(issuer) and f"{issuer}:sub" in provider["trustPolicy"]
+    assert any(row["arn"].endswith(f"role/{NAME}-iam-service-role") for row in left(harness))
+    harness.down()
+    assert own_left(harness) == []
+    assert {row["arn"] for row in left(harness)} >= {arn for arn in harness.prepared if ":role/" in arn}
+    ends = ("eks.DeleteAccessEntry", "eks.DeleteCluster", "iam.DeleteOpenIDConnectProvider", "ec2.DeleteVpc")
+    assert order_of(harness, *ends) == list(ends)
+    assert harness.calls()[-1].operation != "eks.DeleteCluster"
+
+
+def test_leftovers_are_collected_only_when_the_cluster_has_gone() -> None:
+    """The cloud controller of EKS works until then, and would make them again."""
+    harness = ControlPlaneHarness()
+    harness.up()
+    ids = {(row["kind"], row["name"]): row["id"] for row in harness.status()["resources"]}
+    subnets = [ident for (kind, _), ident in ids.items() if kind == "subnet"]
+    vpc = ids["vpc", f"{NAME}-vpc"]
+    service = CloudProvider(user_of(harness), Ground(EKS_NAME, vpc, subnets[:1]))
+    service.classic()
+    harness.object.delete()
+    harness.run(lambda: EKS_NAME not in harness.ask("eks", "ListClusters")["clusters"])
+    assert not any(call.operation.endswith("DeleteLoadBalancer") for call in harness.calls())
+    assert "collected when eks-cluster main has gone" in str(harness.status()["resources"])
+    harness.run(lambda: harness.object.gone)
+    assert own_left(harness) == []
+
+
+def test_a_cluster_that_has_the_name_is_never_taken_over() -> None:
+    harness = ControlPlaneHarness()
+    user = user_of(harness)
+    role = next(
+        arn for arn in harness.prepared if arn.endswith("role/eks-controlplane.cluster-api-provider-aws.sigs.k8s.io")
+    )
+    vpc = user.make("ec2", "CreateVpc", CidrBlock="10.9.0.0/16")
+    subnets = [
+        user.make("ec2", "CreateSubnet", VpcId=vpc, CidrBlock=f"10.9.{n}.0/24", AvailabilityZone=f"us-east-1{zone}")
+        for n, zone in enumerate("ab")
+    ]
+    user.call("eks", "CreateCluster", name=EKS_NAME, roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
+    harness.for_a_while(900)
+    assert harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["reason"] == "NameTaken"
+    assert harness.secrets.objects == {}
+    assert not harness.status()["initialized"]
+    harness.down()
+    assert harness.ask("eks", "ListClusters")["clusters"] == [EKS_NAME]
+
+
+def test_a_foreign_kubeconfig_is_named_and_stays() -> None:
+    harness = ControlPlaneHarness()
+    key = Key("default", KUBECONFIG)
+    foreign: dict[str, Any] = {"kind": "Secret", "metadata": {"name": key.name, "namespace": "default"}, "data": {}}
+    harness.secrets.objects["Secret", key] = foreign
+    harness.for_a_while(900)
+    assert harness.secrets.objects["Secret", key] == foreign
+    assert not harness.status()["initialized"] and harness.status()["ready"]
+    assert "is never overwritten" in harness.condition("Ready")["message"]
+
+
+def test_the_token_is_renewed_while_the_spec_is_refused() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    before = harness.kubeconfig()
+    harness.object.patch({"spec": {"eksClusterName": "another"}})
+    harness.for_a_while(1000)
+    assert harness.kubeconfig()["users"] != before["users"]
+
+
+def test_a_version_is_raised_by_one_and_observed_when_it_is_there() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    generation = harness.status()["observedGeneration"]
+    harness.object.patch({"spec": {"version": "v1.34.2"}})
+    harness.pass_once()
+    assert harness.status()["observedGeneration"] == generation
+    assert harness.status()["version"] == "v1.33.0" and harness.status()["ready"]
+    harness.run(lambda: harness.status()["version"] == "v1.34.2")
+    harness.run(lambda: harness.status()["observedGeneration"] == harness.object.raw["metadata"]["generation"])
+    assert harness.cluster()["version"] == "1.34"
+
+
+def test_a_version_that_skips_one_is_refused_with_the_next_one() -> None:
+    harness = ControlPlaneHarness(control_plane(version="v1.32"))
+    harness.up()
+    harness.object.patch({"spec": {"version": "v1.34"}})
+    harness.for_a_while(60)
+    assert "Write 1.33 first" in harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["message"]
+    assert harness.cluster()["version"] == "1.32"
+
+
+def test_roles_of_machines_may_join_as_long_as_there_are_machines() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    iam = user_of(harness)
+    iam.call("iam", "CreateRole", RoleName="gpu", AssumeRolePolicyDocument=TRUST)
+    iam.call("iam", "CreateInstanceProfile", InstanceProfileName="gpu-profile")
+    iam.call("iam", "AddRoleToInstanceProfile", InstanceProfileName="gpu-profile", RoleName="gpu")
+    harness.with_machines({"kind": "AWSMachine", "spec": {"iamInstanceProfile": "gpu-profile"}})
+    harness.for_a_while(60)
+
+    def entries() -> list[str]:
+        return list(harness.ask("eks", "ListAccessEntries", clusterName=EKS_NAME)["accessEntries"])
+
+    assert any(each.endswith("role/gpu") for each in entries())
+    harness.with_machines()
+    harness.for_a_while(1000)
+    assert not any(each.endswith("role/gpu") for each in entries())
+
+
+def test_the_journal_has_no_token(born: ControlPlaneHarness) -> None:
+    token = born.kubeconfig()["users"][0]["user"]["token"]
+    assert token not in str(born.object.history) and token not in str(born.events.said)
+    assert journals.loads(born.object.raw["metadata"]["annotations"]["freehold.dev/journal"]).claimed
