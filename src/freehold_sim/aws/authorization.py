@@ -4,7 +4,7 @@ policies and its session policy both allow, for each resource that the call name
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from freehold_sim.aws import kms, policies, secrets
+from freehold_sim.aws import policies, secrets
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.eks import permissions as of_eks
 from freehold_sim.aws.errors import CODES
@@ -101,7 +101,6 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("ec2:CreateTags"))
     if call.operation == "CreateBucket" and call.params.get("CreateBucketConfiguration", {}).get("Tags"):
         found.append(_Implied("s3:TagResource"))
-    found += _implied_by_key(call)
     if call.operation == "CreateSecret" and call.params.get("Tags"):
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
@@ -136,17 +135,6 @@ def _implied_by_launch(call: Call) -> Iterator[_Implied]:
     is_spot = call.params.get("InstanceMarketOptions", {}).get("MarketType") == "spot"
     if is_spot and not call.all("spot-instances-request"):
         yield _service_role("spot", "AuthFailure.ServiceLinkedRoleCreationNotPermitted")
-
-
-def _implied_by_key(call: Call) -> list[_Implied]:
-    """Return what a cluster needs whose secrets a key encrypts.
-
-    https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
-    """
-    named = (row.get("provider", {}).get("keyArn", "") for row in call.params.get("encryptionConfig", ()))
-    keys = [key["arn"] for arn in named if (key := kms.usable(call, arn)) is not None]
-    actions = ("kms:DescribeKey", "kms:CreateGrant")
-    return [_Implied(action, key, refusal="InvalidRequestException") for key in keys for action in actions]
 
 
 def _has_balancers(call: Call) -> bool:
