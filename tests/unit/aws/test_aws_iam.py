@@ -13,6 +13,7 @@ from freehold.engine.drivers import User
 from freehold.engine.inventory import TagChange
 from freehold.engine.resources import Ref, State
 from freehold.engine.tag_text import text
+from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.control_plane.names import build_role_name
 from freehold.providers.aws.control_plane.role import trust
 from freehold.providers.aws.kinds import iam_role, oidc_provider
@@ -23,7 +24,7 @@ from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect
-from harness.account import NONCE
+from harness.account import NONCE, RecordingPort
 from harness.aws_account import KEYS, AwsAccount
 from harness.aws_drivers import MARKS, Drivers, birth
 from harness.simulated_aws import TRUST
@@ -194,6 +195,21 @@ def test_iam_has_one_address_in_a_partition(region: str, address: str) -> None:
     session = AwsSession(KEYS, region)
     assert session.client("iam").meta.endpoint_url == address
     session.close()
+
+
+@pytest.mark.parametrize(("code", "gone"), [("NoSuchEntity", True), ("404", False)])
+async def test_a_404_of_something_in_between_proves_no_absence(code: str, gone: bool) -> None:
+    class Answering(AwsClient):
+        async def read(self, service: str, operation: str, subject: str, **params: Any) -> dict[str, Any]:
+            raise errors.NotFound(f"AWS refused to {operation}", code=code)
+
+    client = Answering(AwsAccount(Settings()).session, RecordingPort())
+    for kind in (iam_role.kind, oidc_provider.kind):
+        if gone:
+            assert await kind(client).driver.observe([Ref("one")]) == {}
+        else:
+            with pytest.raises(errors.Unavailable, match="It is asked again"):
+                await kind(client).driver.observe([Ref("one")])
 
 
 async def test_tags_of_iam_are_changed_by_its_own_calls(roles: Drivers, providers: Drivers) -> None:

@@ -327,6 +327,11 @@ async def test_a_provider_of_others_is_used_and_kept() -> None:
         assert life.journal.entries[OIDC].state is RecordState.REUSED, (
             "its name is the URL, which the spec does not know"
         )
+    life.state.invalidate()
+    before = len(life.account.port.calls)
+    await one_pass(life)
+    read = [call for call in life.account.port.calls[before:] if call.operation == "get_open_id_connect_provider"]
+    assert len(read) == 1, "it is looked at, and not searched for anew"
     life.graph = Graph([cluster(), provider("another")])
     life.state.invalidate()
     await life.up()
