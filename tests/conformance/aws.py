@@ -18,12 +18,17 @@ from freehold.providers.aws.kinds import (
     bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
+    eks_access_entry,
+    eks_addon,
+    eks_cluster,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -54,11 +59,21 @@ KINDS: tuple[Callable[[AwsClient], Kind], ...] = (
     s3_bucket.kind,
     instance.kind,
     bootstrap_secret.kind,
+    eks_cluster.kind,
+    eks_addon.kind,
+    eks_access_entry.kind,
+    iam_role.kind,
+    oidc_provider.kind,
 )
 
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "eks.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
 HOMES = {
     "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
     "security-group": "vpc", "vpc-endpoint": "vpc", "listener": "network-load-balancer",
+    "eks-addon": "eks-cluster", "eks-access-entry": "eks-cluster",
 }  # fmt: skip
 """The kinds that are created inside another resource, and the kind of that resource."""
 
@@ -72,9 +87,11 @@ class AwsBench(Verbs, AwsAccount):
 
     homes = HOMES
     keeps_nonce: frozenset[str] = frozenset()
-    other_lists = frozenset({"s3-bucket", "bootstrap-secret"})
-    loose_tokens = frozenset({"bootstrap-secret"})
-    """Whose token ends with what it made, and binds no tags."""
+    other_lists = frozenset(
+        {"s3-bucket", "bootstrap-secret", "iam-role", "oidc-provider", "eks-cluster", "eks-addon", "eks-access-entry"}
+    )
+    loose_tokens = frozenset({"bootstrap-secret", "eks-cluster", "eks-addon", "eks-access-entry"})
+    """Whose token ends with what it made, and binds no tags; of EKS no page says what becomes of either."""
     all_but_tokens = "*"
     credentials = KEYS.origin
     region = REGION
@@ -86,6 +103,7 @@ class AwsBench(Verbs, AwsAccount):
             "network-load-balancer",
             "target-group",
             "bootstrap-secret",
+            "oidc-provider",
         }
     )
     """What may be deleted again: it is shown as deleted for an hour, or AWS answers success for one that is missing."""
@@ -96,6 +114,8 @@ class AwsBench(Verbs, AwsAccount):
         self.kinds = aws_kinds(self.api)
         self.stands: dict[str, Observed] = {}
         self._count = 0
+        self._roles: dict[str, str] = {}
+        self._second = ""
 
     # -- what is asked of it ------------------------------------------------------------------------------------
 
@@ -141,7 +161,13 @@ class AwsBench(Verbs, AwsAccount):
 
     async def crowd(self, kind: str, name: str) -> None:
         """Create another resource of the kind in the same place."""
-        await self.create(kind, {**await self.request(kind), "name": name}, "fcrowded", name)
+        request = await self.request(kind)
+        named = {"name": name}
+        if kind == "eks-addon":
+            named = {"name": "coredns" if name.endswith("0") else "kube-proxy"}
+        if kind == "eks-access-entry":
+            named["principal_arn"] = self.role_once(name)
+        await self.create(kind, {**request, **named}, "fcrowded", name)
 
     async def elsewhere(self, kind: str) -> ParentResource:
         """Another container for ``kind``."""
@@ -197,14 +223,64 @@ class AwsBench(Verbs, AwsAccount):
                 }  # fmt: skip
             case "s3-bucket":
                 return {}
+            case "iam-role":
+                name, trust = f"my{self._next()}-iam-service-role", policy_json.canonical_policy(TRUST)
+                return {
+                    "name": name, "path": "/", "trust": trust,
+                    "permissions_boundary": "arn:aws:iam::aws:policy/PowerUserAccess",
+                }  # fmt: skip
+            case "oidc-provider":
+                url = f"https://oidc.eks.{REGION}.amazonaws.com/id/{self._next()}"
+                return {"url": url, "client_ids": ["sts.amazonaws.com"]}
             case "bootstrap-secret":
                 return {"value": "bootstrap data"}
+            case "eks-cluster":
+                return {**self._cluster_request(ids), "subnets": sorted([ids["subnet"], await self._other_subnet()])}
+            case "eks-addon":
+                return {
+                    "name": "vpc-cni", "cluster": CLUSTER, "version": "", "configuration": "", "role_arn": "",
+                    "resolve_conflicts": "OVERWRITE", "preserve": False,
+                }  # fmt: skip
+            case "eks-access-entry":
+                return {
+                    "cluster": CLUSTER, "principal_arn": self.role_once("admin"), "type": "STANDARD",
+                    "groups": ["viewers"], "username": "admin",
+                }  # fmt: skip
             case "instance":
                 return {
                     "image_id": "ami-0a0000000000000c1", "instance_type": "t3.micro", "subnet_id": ids["subnet"],
                     "security_groups": [ids["security-group"]],
                 }  # fmt: skip
         return self._balancing_request(kind, ids)
+
+    def role_once(self, name: str) -> str:
+        """A role that is not of the account's own requests."""
+        if name not in self._roles:
+            before = len(self.cloud.calls)
+            self._roles[name] = self.role(name)
+            del self.cloud.calls[before:]
+        return self._roles[name]
+
+    async def _other_subnet(self) -> str:
+        """A subnet in another zone: EKS asks for two zones."""
+        if not self._second:
+            request = {**await self.request("subnet"), "zone": f"{REGION}b", "name": "other-zone"}
+            made = await self.create("subnet", request, "fotherzone", "other-zone")
+            self._second = (await self.ready("subnet", made)).id
+        return self._second
+
+    def _cluster_request(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "name": CLUSTER, "version": "1.34", "role_arn": self.role_once("eks"),
+            "security_groups": [ids["security-group"]],
+            "endpoint_public": True, "endpoint_private": True, "public_cidrs": ["192.0.2.0/24"], "logging": ["api"],
+            "access_mode": "API_AND_CONFIG_MAP", "creator_admin": True, "self_managed_addons": False,
+            "encryption_key": "", "upgrade_policy": "STANDARD", "service_cidr": "",
+        }  # fmt: skip
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
 
     def _balancing_request(self, kind: str, ids: Mapping[str, str]) -> dict[str, Any]:
         placed = {
@@ -238,6 +314,8 @@ class AwsBench(Verbs, AwsAccount):
         raise AssertionError(f"{kind} is registered: say in {__file__} what its create request looks like")
 
 
+CLUSTER = "my-eks-cluster"
+
 NEEDS = {
     "subnet": ("vpc",),
     "egress-only-gateway": ("vpc",),
@@ -250,6 +328,9 @@ NEEDS = {
     "target-group": ("vpc",),
     "listener": ("network-load-balancer", "target-group"),
     "instance": ("vpc", "internet-gateway", "subnet", "security-group"),
+    "eks-cluster": ("vpc", "subnet", "security-group"),
+    "eks-addon": ("vpc", "subnet", "security-group", "eks-cluster"),
+    "eks-access-entry": ("vpc", "subnet", "security-group", "eks-cluster"),
 }
 """What must be there before a create of the kind."""
 

@@ -30,7 +30,8 @@ from freehold.providers.aws.cluster.kind import AS_PARENT, AWS_CLUSTER
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.objects import identity, status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, StatusUpdate, WantedGraph
-from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
+from freehold.providers.objects.around import NOTHING_AROUND, Around
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, Proceed
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.ec2.image_catalog import IMAGES
@@ -41,7 +42,7 @@ from harness.powervs import ReconcilerHarness
 
 CHILD = ServedName(
     AWS_CLUSTER.group, AWS_CLUSTER.version, "AWSMachine", "awsmachines", "awsmachine.example.com",
-    link=ClusterLink.MACHINE, parent=AS_PARENT, parts=("InstanceReady",),
+    link=ClusterLink.MACHINE, parents=(AS_PARENT,), parts=("InstanceReady",),
     waiting_part="InstanceReady",
 )  # fmt: skip
 INSTANCE = NodeKey("instance", "machine")
@@ -71,7 +72,7 @@ class ChildAdapter:
     served = CHILD
 
     async def find_desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
-        name, cluster = raw["metadata"]["name"], proceed.around.infrastructure
+        name, cluster = raw["metadata"]["name"], proceed.around.parent
         record = identity.read_record(cluster) if cluster else None
         if record is None:  # a delete knows its instance by the journal
             return WantedGraph(GraphMode.CREATE, Graph([]))
@@ -106,7 +107,7 @@ class ChildAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         return None
 
 
@@ -139,7 +140,7 @@ class ChildHarness(ReconcilerHarness[SimulatedAWS]):
 
     def look_around(self) -> ClusterContext:
         there = None if self.cluster.object.gone else self.cluster.object.raw
-        return ClusterContext(ClusterApiMode.OFF, around=Around(infrastructure=there))
+        return ClusterContext(ClusterApiMode.OFF, around=Around(parent=there))
 
     def pass_once(self) -> Result:
         self.around = self.look_around()

@@ -209,7 +209,8 @@ KINDS = {
         "--node-role {role.arn} --subnets {subnet}", arn="nodegroup.nodegroupArn",
     ),
     "addon": _eks(
-        "addon", "--cluster-name {cluster} --addon-name coredns", "", name="coredns", arn="addon.addonArn",
+        "addon", "--cluster-name {cluster} --addon-name coredns", "--resolve-conflicts OVERWRITE",
+        name="coredns", arn="addon.addonArn",
     ),
 }  # fmt: skip
 

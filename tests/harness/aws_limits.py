@@ -141,6 +141,10 @@ def _roles(sim: Any) -> Make:
     return lambda number: sim.iam.create_role(RoleName=f"role-{number}", AssumeRolePolicyDocument=TRUST)
 
 
+def _oidc_providers(sim: Any) -> Make:
+    return lambda number: sim.iam.create_open_id_connect_provider(Url=f"https://{number}.example")
+
+
 def _tags(sim: Any) -> Make:
     vpc = sim.vpc()
     return lambda number: sim.ec2.create_tags(Resources=[vpc], Tags=[{"Key": f"tag-{number}", "Value": ""}])
@@ -178,6 +182,7 @@ LIMITS = {
     "nodegroups_per_cluster": Limit("ResourceLimitExceededException", _nodegroups),
     "buckets": Limit("TooManyBuckets", lambda sim: lambda number: sim.s3.create_bucket(Bucket=f"bucket-{number}")),
     "roles": Limit("LimitExceeded", _roles),
+    "oidc_providers": Limit("LimitExceeded", _oidc_providers),
     "tags": Limit("TagLimitExceeded", _tags),
     "arns_per_tag_call": Limit("InvalidParameterException", _arns),
 }

@@ -102,9 +102,7 @@ class FleetMachine(ReconcilerHarness[SimulatedAWS]):
 
     def pass_once(self) -> Result:
         parent = self.machines.cluster.object
-        self.around = ClusterContext(
-            ClusterApiMode.OFF, around=Around(infrastructure=None if parent.gone else parent.raw)
-        )
+        self.around = ClusterContext(ClusterApiMode.OFF, around=Around(parent=None if parent.gone else parent.raw))
         return super().pass_once()
 
     @property

@@ -3,10 +3,13 @@
 A step gets the clients and what earlier steps remember; it returns what is compared: "ok", a state, or an error code.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from botocore.exceptions import ClientError
+
+from harness import aws_script_access
 
 Clients = Callable[[str], Any]
 Step = Callable[[Clients, dict[str, Any]], Any]
@@ -242,6 +245,49 @@ def _new_target(c: Clients, m: dict[str, Any]) -> str:
     return str(row["TargetHealth"]["State"])
 
 
+def _eks(c: Clients, m: dict[str, Any], **more: Any) -> str:
+    """Create a cluster; without a name of its own it is refused here."""
+    arn = f"arn:aws:iam::{c('sts').get_caller_identity()['Account']}:role/cluster"
+    base = {"name": f"refused-{len(m)}", "roleArn": arn, "resourcesVpcConfig": {"subnetIds": m["subnets"][1:]}}
+    return str(c("eks").create_cluster(**{**base, **more})["cluster"]["status"])
+
+
+def _new_cluster(c: Clients, m: dict[str, Any]) -> str:
+    for name, service in (("cluster", "eks"), ("other", "ec2")):
+        trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": f"{service}.amazonaws.com"}}
+        document = json.dumps({"Version": "2012-10-17", "Statement": trust})
+        c("iam").create_role(RoleName=name, AssumeRolePolicyDocument=document)
+    return _eks(c, m, name="one", clientRequestToken="one")
+
+
+def _cluster_again(c: Clients, m: dict[str, Any]) -> str:
+    _eks(c, m, name="one", clientRequestToken="one")
+    return f"{len(c('eks').list_clusters()['clusters'])} made"
+
+
+def _refused_cluster(c: Clients, m: dict[str, Any], **more: Any) -> None:
+    _eks(c, m, **more)
+    m[f"cluster {len(m)}"] = ""
+
+
+def _in_one_zone(c: Clients, m: dict[str, Any]) -> None:
+    _refused_cluster(c, m, resourcesVpcConfig={"subnetIds": m["subnets"][1:2]})
+
+
+def _unreached(c: Clients, m: dict[str, Any]) -> None:
+    _refused_cluster(c, m, resourcesVpcConfig={"subnetIds": m["subnets"][1:], "endpointPublicAccess": False})
+
+
+def _of_another_role(c: Clients, m: dict[str, Any]) -> None:
+    _refused_cluster(c, m, roleArn=c("iam").get_role(RoleName="other")["Role"]["Arn"])
+
+
+def _unknown_cluster_key(c: Clients, m: dict[str, Any]) -> None:
+    account = c("sts").get_caller_identity()["Account"]
+    provider = {"keyArn": f"arn:aws:kms:us-east-1:{account}:key/0a1b2c3d-0000-4000-a000-000000000000"}
+    _refused_cluster(c, m, encryptionConfig=[{"resources": ["secrets"], "provider": provider}])
+
+
 STEPS: Mapping[str, Step] = {
     "network": _network,
     "CIDR of another subnet": lambda c, m: c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock="10.0.0.0/24"),
@@ -341,5 +387,19 @@ STEPS: Mapping[str, Step] = {
         NetworkInterfaceId="eni-0123456789abcdef0"
     ),
     "missing security group deleted": lambda c, m: c("ec2").delete_security_group(GroupId="sg-0123456789abcdef0"),
+    "new cluster": _new_cluster,
+    "cluster twice by one token": _cluster_again,
+    "cluster of a version out of support": lambda c, m: _refused_cluster(c, m, version="1.30"),
+    "cluster in one zone": _in_one_zone,
+    "cluster that nobody reaches": _unreached,
+    "cluster whose role trusts another service": _of_another_role,
+    "cluster with a key that there is not": _unknown_cluster_key,
+    "cluster changed before it is there": lambda c, m: c("eks").update_cluster_config(
+        name="one", logging={"clusterLogging": [{"types": ["api"], "enabled": True}]}
+    ),
+    "missing cluster changed": lambda c, m: c("eks").update_cluster_config(
+        name="none", logging={"clusterLogging": [{"types": ["api"], "enabled": True}]}
+    ),
     "missing load balancer deleted": lambda c, m: c("elb").delete_load_balancer(LoadBalancerName="none"),
+    **aws_script_access.STEPS,
 }  # fmt: skip

@@ -40,6 +40,7 @@ BEYOND_THE_MODEL = tuple(
         r"InternetGateways?\S*\.Attachments\.1\.State 'available'",  # API_InternetGatewayAttachment
         r"VpcEndpoints?\S*\.State '[a-z]+'",  # lower case in the examples of describe-vpc-endpoints
         r"InterfaceType 'nat_gateway'",  # the filter interface-type of API_DescribeNetworkInterfaces
+        r"clusterVersions\S*\.status '[A-Z_]+'",  # userguide/kubernetes-versions.html#version-cli
         r"wrong length: \S*[tT]ags has length 0",  # the shape of a request, which is not empty, serves replies too
     )
 )
@@ -161,9 +162,9 @@ class Sim:
         _, subnets = self.network()
         role = self.role(f"{name}-role")
         network = {"subnetIds": subnets}
-        made = self.eks.create_cluster(name=name, roleArn=role, resourcesVpcConfig=network, **more)
+        self.eks.create_cluster(name=name, roleArn=role, resourcesVpcConfig=network, **more)
         self.clock.advance(700)
-        return dict(made["cluster"])
+        return dict(self.eks.describe_cluster(name=name)["cluster"])
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class Operator:
         identities = StoredIdentities(machines.reader, "operators-own", KEYS)
         accounts = AwsAccounts(aws, identities, lambda account: AWSMachineAdapter(account.machine_facts))
         self.reconciler = Reconciler(AWS_MACHINE, accounts, cluster.rings, time, Events(), reader=machines.reader)
-        self.around = ClusterContext(ClusterApiMode.OFF, around=Around(infrastructure=cluster.object.raw))
+        self.around = ClusterContext(ClusterApiMode.OFF, around=Around(parent=cluster.object.raw))
         self.queue: WorkQueue[int] = WorkQueue(time)
         self.ready: set[int] = set()
 

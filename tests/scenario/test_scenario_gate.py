@@ -9,7 +9,14 @@ import pytest
 
 from freehold.api import names
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, FoundCluster, NoCluster, UnreadableCluster
+from freehold.providers.objects.gate import (
+    ClusterApiMode,
+    ClusterContext,
+    FoundCluster,
+    NoCluster,
+    StandingMachine,
+    UnreadableCluster,
+)
 from harness.powervs import Done, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
 
@@ -208,7 +215,7 @@ def test_a_delete_waits_for_the_machines_of_the_cluster() -> None:
     """Without Cluster API core nothing else ensures this order (docs/reference/capi-contract.md C22)."""
     harness = Harness()
     harness.up()
-    harness.around = replace(harness.around, machines=("worker-0",))
+    harness.around = replace(harness.around, machines=(StandingMachine("IBMPowerVSMachine", "worker-0"),))
     calls = len(harness.calls())
     harness.object.delete()
     harness.for_a_while(300.0)

@@ -1,7 +1,8 @@
 """Feature gates: features that can be turned on and off, under upstream's names.
 
 Sources: https://cluster-api.sigs.k8s.io/tasks/experimental-features/experimental-features,
-https://cluster-api-aws.sigs.k8s.io/topics/external-resource-gc
+https://cluster-api-aws.sigs.k8s.io/topics/external-resource-gc,
+https://cluster-api-aws.sigs.k8s.io/topics/eks/enabling
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ class FeatureGate(StrEnum):
     """Leftovers of a cluster's workloads in the cloud are deleted with it (docs/reference/requirements.md G9)."""
     ALTERNATIVE_GC_STRATEGY = "AlternativeGCStrategy"
     """Upstream's collector then asks each service instead of the tagging API. Ours does so by itself if it must."""
+    EKS_ENABLE_IAM = "EKSEnableIAM"
+    """An EKS cluster whose spec names no role gets one of its own."""
+    EKS_ALLOW_ADD_ROLES = "EKSAllowAddRoles"
+    """``spec.roleAdditionalPolicies`` of an AWSManagedControlPlane are attached to that role."""
 
 
 FeatureGates = frozenset[FeatureGate]
@@ -29,6 +34,8 @@ _DEFAULTS = {
     FeatureGate.BOOTSTRAP_FORMAT_IGNITION: False,
     FeatureGate.EXTERNAL_RESOURCE_GC: True,
     FeatureGate.ALTERNATIVE_GC_STRATEGY: False,
+    FeatureGate.EKS_ENABLE_IAM: False,
+    FeatureGate.EKS_ALLOW_ADD_ROLES: False,
 }
 """Upstream's defaults."""
 

@@ -10,6 +10,8 @@ from typing import Final
 # --- groups, versions, kinds -------------------------------------------------------------------
 
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
+CONTROL_PLANE_GROUP: Final = "controlplane.cluster.x-k8s.io"
+BOOTSTRAP_GROUP: Final = "bootstrap.cluster.x-k8s.io"
 CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"

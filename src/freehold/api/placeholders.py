@@ -65,6 +65,7 @@ def _build_capi_placeholder(subgroup: str, kind: str, plural: str) -> Placeholde
 
 CLUSTER_API: Final[tuple[Placeholder, ...]] = (
     _build_capi_placeholder("", "Cluster", "clusters"),
+    _build_capi_placeholder("", "ClusterClass", "clusterclasses"),
     _build_capi_placeholder("", "MachineDeployment", "machinedeployments"),
     _build_capi_placeholder("", "MachinePool", "machinepools"),
     _build_capi_placeholder("", "MachineHealthCheck", "machinehealthchecks"),

@@ -24,22 +24,43 @@ class ClusterLink(Enum):
 
 @dataclass(frozen=True)
 class MachineName:
-    """The machines that use the infrastructure of a kind; they are deleted before it."""
+    """A kind of machines that use the infrastructure of a kind; they are deleted before it.
 
+    ``inputs`` are the fields of their specs that what they use depends on: it reads them in each pass.
+    """
+
+    group: str
+    version: str
     kind: str
     plural: str
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ParentName:
-    """The kind that an object is part of (the AWSCluster of an AWSMachine), of the same group and version.
+    """A kind that an object can be part of, as an AWSMachine is of an AWSCluster.
 
-    ``place`` are the fields of its spec that say in which account it is: its children are there, too.
+    ``place`` are the fields of its spec that say in which account it is: its children are there, too. ``link``: the
+    field in which a Cluster refers to it.
     """
 
+    group: str
+    version: str
     kind: str
     plural: str
     place: tuple[str, ...]
+    link: ClusterLink = ClusterLink.INFRASTRUCTURE
+
+
+@dataclass(frozen=True)
+class InfrastructureName:
+    """The kind that a Cluster names as its infrastructure beside a control plane; its annotations count there too."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    link: ClusterLink = ClusterLink.INFRASTRUCTURE
 
 
 @dataclass(frozen=True)
@@ -50,9 +71,11 @@ class ServedName:
     status fields that are never written. ``parts``: the types of its conditions that ``Ready`` summarizes, in the order
     in which they are shown. ``collectable``: the leftovers of its workloads can be collected with it.
     ``once_in_account``: an account can have only one cluster of a name, because the resources of two could not be
-    distinguished. ``parent``: what each object of the kind is part of. ``waiting_part``: that of ``parts`` which tells,
-    beside ``Ready``, what it waits for around it. ``defaults``: the generation of the defaults that new objects get;
-    those that are there keep theirs (:attr:`journal.Journal.defaults`).
+    distinguished. ``parents``: the kinds of what each object of the kind is part of, of which it has one.
+    ``infrastructure`` is that of a control plane, where its Cluster has another one.
+    ``waiting_part``: that of ``parts`` which tells, beside ``Ready``, what it waits for around it. ``defaults``: the
+    generation of the defaults that new objects get; those that are there keep theirs
+    (:attr:`journal.Journal.defaults`).
     """
 
     group: str
@@ -61,14 +84,15 @@ class ServedName:
     plural: str
     finalizer: str
     link: ClusterLink = ClusterLink.INFRASTRUCTURE
-    machines: MachineName | None = None
+    machines: tuple[MachineName, ...] = ()
     namespaced: bool = True
     fields: tuple[ServedField, ...] = ()
     once_in_account: bool = False
     collectable: bool = False
     left_out: tuple[ServedField, ...] = ()
     parts: tuple[str, ...] = ()
-    parent: ParentName | None = None
+    parents: tuple[ParentName, ...] = ()
+    infrastructure: InfrastructureName | None = None
     waiting_part: str = ""
     defaults: int = 0
 

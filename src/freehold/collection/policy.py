@@ -54,26 +54,39 @@ class UnreadablePolicy:
 Policy = Collect | SkipCollection | UnreadablePolicy
 
 
-def decide(raw: Mapping[str, Any], *, gate_on: bool, marked: bool, selector: Selector | None) -> Policy:
+def decide(
+    raw: Mapping[str, Any],
+    *,
+    gate_on: bool,
+    marked: bool,
+    selector: Selector | None,
+    mirror: Mapping[str, Any] | None = None,
+) -> Policy:
     """Decide about the object ``raw``. ``marked``: its journal says that it was created with the gate on.
 
-    The annotation outranks mark and selector. The other annotations are read only if
-    something is to be collected by them.
+    The annotation outranks mark and selector. The other annotations are read only if something is to be collected by
+    them. ``mirror`` is another object of the same cluster whose annotations count too: where the two differ, *false*
+    wins, and the list of tasks is that of ``raw``, if it has one.
     """
-    annotations = raw["metadata"].get("annotations") or {}
-    word = annotations.get(names.EXTERNAL_RESOURCE_GC_ANNOTATION)
     if not gate_on:
         how = format_option(FeatureGate.EXTERNAL_RESOURCE_GC)
         return SkipCollection(names.REASON_FEATURE_GATE_OFF, f"the operator does not run with {how}: {_STAYS}")
-    if word is not None:
-        return _decide_by_annotation(raw, word)
+    bearers = [each for each in (raw, mirror) if each and names.EXTERNAL_RESOURCE_GC_ANNOTATION in _annotations(each)]
+    said = [_decide_by_annotation(raw, bearer, mirror) for bearer in bearers]
+    for kind in (UnreadablePolicy, SkipCollection, Collect):
+        if found := [each for each in said if isinstance(each, kind)]:
+            return found[0]
     if selector is not None and not selector.matches(raw["metadata"].get("labels") or {}):
         why = f"its labels are not those of --gc-selector={selector.text!r}: {_STAYS}. To collect it all the same"
         return SkipCollection(names.REASON_NOT_SELECTED, f"{why}: {build_gc_command('enable', raw)}")
     if not marked:
         why = f"its record does not say that it was made with garbage collection on: {_STAYS}. To collect it"
         return SkipCollection(names.REASON_NOT_MARKED, f"{why}: {build_gc_command('enable', raw)}")
-    return _collect(raw, "default")
+    return _collect(raw, mirror, "default")
+
+
+def _annotations(raw: Mapping[str, Any]) -> Mapping[str, str]:
+    return raw["metadata"].get("annotations") or {}
 
 
 def build_gc_command(verb: str, raw: Mapping[str, Any]) -> str:
@@ -89,33 +102,49 @@ def _is_of_cluster_api(reference: Mapping[str, Any]) -> bool:
     return str(reference.get("apiVersion", "")).partition("/")[0] == names.CLUSTER_API_GROUP
 
 
-def _decide_by_annotation(raw: Mapping[str, Any], word: str) -> Policy:
-    name, wanted = names.EXTERNAL_RESOURCE_GC_ANNOTATION, parse_bool(word)
+def _decide_by_annotation(
+    raw: Mapping[str, Any], bearer: Mapping[str, Any], mirror: Mapping[str, Any] | None
+) -> Policy:
+    """Decide about ``raw`` by the annotation of ``bearer``: itself, or its mirror."""
+    word = _annotations(bearer)[names.EXTERNAL_RESOURCE_GC_ANNOTATION]
+    name, wanted = f"{names.EXTERNAL_RESOURCE_GC_ANNOTATION}{_name_bearer(raw, bearer)}", parse_bool(word)
     if wanted is None:
         mend = f"{build_gc_command('enable', raw)}, or {build_gc_command('disable', raw)}"
         return UnreadablePolicy(
             f"annotation {name} is {_quote(word)}, neither true nor false. To mend it: {mend}; {_HELD}"
         )
     if wanted:
-        return _collect(raw, f"annotation {name}={word}")
+        return _collect(raw, mirror, f"annotation {name}={word}")
     why = f"annotation {name} is {word}: {_STAYS}. To collect it: {build_gc_command('enable', raw)}"
     return SkipCollection(names.REASON_OPTED_OUT, why)
 
 
-def _collect(raw: Mapping[str, Any], source: str) -> Collect | UnreadablePolicy:
-    annotations = raw["metadata"].get("annotations") or {}
-    listed = annotations.get(names.EXTERNAL_RESOURCE_TASKS_ANNOTATION, "")
+def _name_bearer(raw: Mapping[str, Any], bearer: Mapping[str, Any]) -> str:
+    """Name the object that has an annotation, unless it is the object itself."""
+    return "" if bearer is raw else f" of {bearer.get('kind')} {bearer['metadata']['name']}"
+
+
+def _collect(raw: Mapping[str, Any], mirror: Mapping[str, Any] | None, source: str) -> Collect | UnreadablePolicy:
+    """Read the other annotations; those of ``raw`` come before its mirror's."""
+    bearer = _find_bearer(names.EXTERNAL_RESOURCE_TASKS_ANNOTATION, raw, mirror)
+    listed = _annotations(bearer).get(names.EXTERNAL_RESOURCE_TASKS_ANNOTATION, "")
     if unknown := find_unknown_task(listed):
-        problem = f"annotation {names.EXTERNAL_RESOURCE_TASKS_ANNOTATION} is {_quote(listed)}, and {unknown}"
+        name = f"{names.EXTERNAL_RESOURCE_TASKS_ANNOTATION}{_name_bearer(raw, bearer)}"
         mend = f"{build_gc_command('configure', raw)} --gc-task {','.join(DEFAULT_TASKS)}"
-        return UnreadablePolicy(f"{problem}. To mend it: {mend}; {_HELD}")
-    word = annotations.get(names.GC_VOLUMES_ANNOTATION, Volumes.RETAIN)
+        return UnreadablePolicy(f"annotation {name} is {_quote(listed)}, and {unknown}. To mend it: {mend}; {_HELD}")
+    bearer = _find_bearer(names.GC_VOLUMES_ANNOTATION, raw, mirror)
+    word = _annotations(bearer).get(names.GC_VOLUMES_ANNOTATION, Volumes.RETAIN)
     if word not in set(Volumes):
-        problem = f"annotation {names.GC_VOLUMES_ANNOTATION} is {_quote(word)}, none of {', '.join(Volumes)}"
+        name = f"{names.GC_VOLUMES_ANNOTATION}{_name_bearer(raw, bearer)}"
+        problem = f"annotation {name} is {_quote(word)}, none of {', '.join(Volumes)}"
         return UnreadablePolicy(
-            f"{problem}. To mend it: {_build_annotate_command(raw)}={Volumes.RETAIN} --overwrite; {_HELD}"
+            f"{problem}. To mend it: {_build_annotate_command(bearer)}={Volumes.RETAIN} --overwrite; {_HELD}"
         )
     return Collect(parse_tasks(listed), Volumes(word), source)
+
+
+def _find_bearer(annotation: str, raw: Mapping[str, Any], mirror: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return raw if mirror is None or annotation in _annotations(raw) else mirror
 
 
 def find_unknown_task(listed: str) -> str:

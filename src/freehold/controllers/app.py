@@ -25,6 +25,7 @@ from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.needs import KeyNeed, read_needs
 from freehold.controllers.keyring.secret import SecretRing
 from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.mirrors import build_mirror_controller
 from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.objects import ApiObject, separate_managers
 from freehold.controllers.observation_log import LookLog, LookRecord
@@ -35,6 +36,7 @@ from freehold.controllers.owner_cluster import (
     MACHINES,
     OwnerClusterReader,
     build_cluster_mapper,
+    map_belonging,
     map_machine,
     map_parent,
 )
@@ -47,15 +49,15 @@ from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.field_managers import OPERATOR
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import Audit, FileAudit, NoAudit
 from freehold.providers.access.limits import Limits
 from freehold.providers.base import CloudAccess, ConnectionContext, ObjectReader
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
-from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
+from freehold.providers.objects.served_resources import resource_around, resource_of
+from freehold.providers.registry import METADATA, MIRRORS, PROVIDERS, REFERRED_TO, SERVED, SERVED_RESOURCES, TEMPLATES
 from freehold.tags import ledger_store
 from freehold.tags.controller import OperatorScope, metadata_controllers
 from freehold.tags.key_needs import tag_needs
@@ -191,6 +193,11 @@ class Operator:
                 client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
                 tuple(self._controllers), settings.observers, audit,
             )  # fmt: skip
+            mode, namespace = ClusterApiMode(settings.cluster_api), settings.namespace or ""
+            self._controllers += [
+                build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers)
+                for kind in MIRRORS
+            ]
             keeper.on_change = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -279,13 +286,20 @@ def build_watches(
     """
     found = []
     if mode is not ClusterApiMode.OFF and served.link is not ClusterLink.NONE:
-        changed = predicates.anything_changed if served.parent is None else predicates.machine_inputs_changed
+        changed = predicates.anything_changed if not served.parents else predicates.machine_inputs_changed
         found.append(WatchedResource(CLUSTERS, build_cluster_mapper(served, objects), changed, namespace))
         if served.link is ClusterLink.MACHINE:
             found.append(WatchedResource(MACHINES, map_machine(served), predicates.machine_inputs_changed, namespace))
-    if served.parent is not None:
-        parent = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
+    for each in served.parents:
+        parent = resource_around(each)
         found.append(WatchedResource(parent, map_parent(objects), predicates.machine_inputs_changed, namespace))
+    if served.infrastructure is not None:
+        belonging = map_belonging(served, objects)
+        beside = resource_around(served.infrastructure)
+        found.append(WatchedResource(beside, belonging, predicates.spec_or_metadata_changed, namespace))
+        for machines in (each for each in served.machines if each.inputs):
+            inputs = predicates.build_fields_changed(machines.inputs)
+            found.append(WatchedResource(resource_around(machines), belonging, inputs, namespace))
     return found
 
 
@@ -340,7 +354,7 @@ def merge_health(healths: Sequence[Health]) -> Health:
 
 async def refuse_peers(client: ObjectReader) -> None:
     """Refuse to start beside another provider of the same kinds, or where RBAC hides whether there is one."""
-    for served in (*SERVED, *TEMPLATES, *REFERRED_TO, *METADATA):
+    for served in (*SERVED, *(kind.served for kind in MIRRORS), *TEMPLATES, *REFERRED_TO, *METADATA):
         await _refuse_peer_of(client, served.crd)
 
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ServedName
+from freehold.api.served import ClusterLink, InfrastructureName, MachineName, ServedName
 from freehold.kube import errors as kube
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource, key_of
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import gate
-from freehold.providers.objects.around import Around, find_infrastructure_name
+from freehold.providers.objects.around import Around, find_named_parents
+from freehold.providers.objects.served_resources import resource_around
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
 MACHINES = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "machines", "Machine")
@@ -34,9 +35,11 @@ class OwnerClusterReader:
     async def read_context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         """Read everything that :func:`gate.decide` needs besides the object."""
         context = await self._read_cluster(raw)
-        if self._served.parent is not None:
+        if self._served.parents:
             context = replace(context, around=await self._complete_around(raw, context))
-        if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:
+        if self._served.infrastructure is not None:
+            context = replace(context, around=await self._read_belongings(raw, context, self._served.infrastructure))
+        if raw["metadata"].get("deletionTimestamp"):
             return replace(context, machines=await self._list_machines(raw))
         return context
 
@@ -54,27 +57,47 @@ class OwnerClusterReader:
             return gate.ClusterContext(self._mode, crds, found, around=Around(machine))
         if crds is gate.Presence.ABSENT or self._served.link is ClusterLink.MACHINE:
             return gate.ClusterContext(self._mode, crds)
-        return gate.ClusterContext(self._mode, crds, referrer=await self._find_referrer(namespace, raw))
+        return gate.ClusterContext(self._mode, crds, referrer=await self.find_referrer(raw))
 
     async def _complete_around(self, raw: Mapping[str, Any], context: gate.ClusterContext) -> Around:
-        """Read the infrastructure that a machine is part of. With an owner only its Cluster tells which one that is."""
+        """Read what a machine is part of. With an owner only its Cluster tells what that is."""
         served, around = self._served, context.around
-        assert served.parent is not None
         if isinstance(context.owner, gate.FoundCluster):
             around = replace(around, cluster=context.owner.cluster)
         elif self._mode is not gate.ClusterApiMode.OFF and gate.owner_of(raw, served.link) is not None:
             return around
-        name = find_infrastructure_name(raw, around.cluster, served.group, served.parent)
-        if not name:
-            return around
-        resource = Resource(served.group, served.version, served.parent.plural, served.parent.kind)
+        namespace = raw["metadata"].get("namespace", "")
+        for each in find_named_parents(raw, around.cluster, served.parents):
+            try:
+                found = await self._client.get(resource_around(each.kind), Key(namespace, each.name))
+            except kube.ObjectNotFound:
+                continue
+            except kube.KubeError as error:
+                return replace(around, unread=str(error))
+            return replace(around, parent=found)
+        return around
+
+    async def _read_belongings(
+        self, raw: Mapping[str, Any], context: gate.ClusterContext, beside: InfrastructureName
+    ) -> Around:
+        """Read what belongs to a control plane: the infrastructure of its Cluster, and the machines it depends on."""
+        namespace, cluster = raw["metadata"].get("namespace", ""), gate.find_cluster(context)
+        if self._mode is gate.ClusterApiMode.OFF:  # a Cluster may be kept all the same, as on a laptop
+            kept = await self.find_referrer(raw)
+            if isinstance(kept, gate.UnreadableCluster):
+                return replace(context.around, unread=kept.why)
+            cluster = kept.cluster if isinstance(kept, gate.FoundCluster) else None
+        name = gate.find_referred_name(cluster, beside) if cluster else ""
+        machines: list[Json] = []
         try:
-            found = await self._client.get(resource, Key(raw["metadata"].get("namespace", ""), name))
+            for each in self._served.machines:
+                machines += await self._list_of_cluster(raw, each) if each.inputs else ()
+            found = await self._client.get(resource_around(beside), Key(namespace, name)) if name else None
         except kube.ObjectNotFound:
-            return around
+            found = None
         except kube.KubeError as error:
-            return replace(around, unread=str(error))
-        return replace(around, infrastructure=found)
+            return replace(context.around, unread=str(error))
+        return replace(context.around, infrastructure=found, machines=tuple(machines))
 
     async def _find_crds(self) -> gate.Presence:
         try:
@@ -106,26 +129,36 @@ class OwnerClusterReader:
             return machine, gate.NoCluster(f"the Cluster of Machine {key.name!r}")
         return machine, await self._get_cluster(Key(key.namespace, name))
 
-    async def _list_machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
-        """List the machines of the object's cluster, of any controller; none if the kind is not installed.
+    async def _list_machines(
+        self, raw: Mapping[str, Any]
+    ) -> tuple[gate.StandingMachine, ...] | gate.UnreadableMachines:
+        """List the machines of the object's cluster, of any controller.
 
         Source: docs/reference/capi-contract.md C22.
         """
-        served = self._served
-        assert served.machines is not None
-        machines = Resource(served.group, served.version, served.machines.plural, served.machines.kind)
-        selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, served.link)}"
-        try:
-            found = await self._client.list(machines, raw["metadata"].get("namespace", ""), label_selector=selector)
-        except kube.ObjectNotFound:
-            return ()
-        except kube.KubeError as error:
-            return gate.UnreadableMachines(str(error))
-        return tuple(sorted(str(machine["metadata"]["name"]) for machine in found.items))
+        found: list[gate.StandingMachine] = []
+        for each in self._served.machines:
+            try:
+                listed = await self._list_of_cluster(raw, each)
+            except kube.KubeError as error:
+                return gate.UnreadableMachines(str(error))
+            found += sorted(gate.StandingMachine(each.kind, str(machine["metadata"]["name"])) for machine in listed)
+        return tuple(found)
 
-    async def _find_referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
+    async def _list_of_cluster(self, raw: Mapping[str, Any], machines: MachineName) -> list[Json]:
+        """List the machines of one kind; none if the kind is not installed."""
+        selector = f"{names.CLUSTER_NAME_LABEL}={gate.find_cluster_name(raw, self._served.link)}"
+        namespace = raw["metadata"].get("namespace", "")
         try:
-            clusters = await self._client.list(CLUSTERS, namespace)
+            found = await self._client.list(resource_around(machines), namespace, label_selector=selector)
+        except kube.ObjectNotFound:
+            return []
+        return list(found.items)
+
+    async def find_referrer(self, raw: Mapping[str, Any]) -> gate.ClusterLookup:
+        """Find the Cluster of the namespace that refers to the object."""
+        try:
+            clusters = await self._client.list(CLUSTERS, raw["metadata"].get("namespace", ""))
         except kube.ObjectNotFound:
             return gate.NoCluster()
         except kube.KubeError as error:
@@ -148,12 +181,26 @@ def map_machine(served: ServedName) -> Callable[[Json], Iterable[Key]]:
 
 
 def map_parent(objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
-    """Build the mapping from a changed infrastructure to the machines of its cluster among ``objects``."""
+    """Build the mapping from a changed parent to the machines of its cluster among ``objects``."""
 
-    def find_concerned(infrastructure: Json) -> Iterable[Key]:
-        metadata = infrastructure["metadata"]
-        clusters = {metadata["name"], gate.find_cluster_name(infrastructure, ClusterLink.INFRASTRUCTURE)}
+    def find_concerned(parent: Json) -> Iterable[Key]:
+        metadata = parent["metadata"]
+        clusters = {metadata["name"], gate.find_cluster_name(parent, ClusterLink.INFRASTRUCTURE)}
         yield from _find_of_clusters(objects(), metadata.get("namespace", ""), clusters)
+
+    return find_concerned
+
+
+def map_belonging(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Build the mapping from what belongs to a Cluster to its object of the served kind among ``objects``."""
+
+    def find_concerned(belonging: Json) -> Iterable[Key]:
+        metadata = belonging["metadata"]
+        named = gate.find_cluster_name(belonging, ClusterLink.INFRASTRUCTURE)
+        for raw in objects():
+            same = raw["metadata"].get("namespace", "") == metadata.get("namespace", "")
+            if same and gate.find_cluster_name(raw, served.link) == named:
+                yield key_of(raw)
 
     return find_concerned
 

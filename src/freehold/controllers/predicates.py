@@ -36,6 +36,17 @@ def anything_changed(old: Json, new: Json) -> bool:
     return bool(old["metadata"].get("resourceVersion") != new["metadata"].get("resourceVersion"))
 
 
+def build_fields_changed(fields: Iterable[str]) -> Predicate:
+    """Build the test whether one of these fields of the spec changed, or to which cluster the object belongs."""
+
+    def changed(old: Json, new: Json) -> bool:
+        before, after = old.get("spec") or {}, new.get("spec") or {}
+        moved = any(old["metadata"].get(name) != new["metadata"].get(name) for name in ("labels", "ownerReferences"))
+        return moved or any(before.get(name) != after.get(name) for name in fields)
+
+    return changed
+
+
 def machine_inputs_changed(old: Json, new: Json) -> bool:
     """Return whether something changed that machines of ours depend on, in a Machine, a Cluster or our own cluster.
 
@@ -46,7 +57,7 @@ def machine_inputs_changed(old: Json, new: Json) -> bool:
     )
 
 
-_INPUTS = ("initialization", "infrastructureReady", "nodeRef", "ready", "network")
+_INPUTS = ("initialization", "infrastructureReady", "controlPlaneReady", "initialized", "nodeRef", "ready", "network")
 
 
 def _select_foreign(meta: Json, own: Iterable[str]) -> Json:

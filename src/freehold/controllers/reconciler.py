@@ -41,7 +41,7 @@ from freehold.engine.inventory import NoOthers, OtherObjects
 from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting, outcome_of_error
-from freehold.kube.errors import KubeError
+from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, key_of
 from freehold.providers.access.accounts import Accounts, Binding, CloudAccount, NoCredentials, bind_in_place
 from freehold.providers.base import ObjectReader
@@ -56,6 +56,7 @@ from freehold.providers.objects.adapter import (
 )
 from freehold.providers.objects.identity import ParentStanding
 from freehold.providers.objects.kept_secrets import report_untold
+from freehold.providers.objects.served_resources import resource_around
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -198,7 +199,7 @@ class Reconciler:
     async def _bind(self, document: ObjectHandle, decision: gate.Proceed | gate.Release) -> PassEnd:
         """Find credentials and go on. Without them nothing can be read, so nothing counts as gone, also in a delete."""
         proceed = decision if isinstance(decision, gate.Proceed) else None
-        standing = parents.find_standing(document.raw, self._served, decision.around.infrastructure)
+        standing = parents.find_standing(document.raw, self._served, decision.around.parent)
         binding = await bind_in_place(self._accounts, document.raw, self._served, standing)
         if isinstance(binding, NoCredentials):
             if proceed is None and self._never_began(document):
@@ -287,7 +288,8 @@ class Reconciler:
         plan = await exclusive_use.claim_name(self._claims, document.raw, journal, plan)
         plan = await exclusive_use.refuse_shared(self._others, document.raw, journal, plan)
         if not isinstance(plan, WantedGraph):
-            report = await self._keep_secrets(current, proceed, PassReport(plan, current.stored))
+            report = PassReport(plan, current.stored, around=proceed.around)
+            report = await self._keep_secrets(current, proceed, report)
             after = plan.after if isinstance(plan, UndecidedSpec) else SLOW_SECONDS
             after = min(after, report.secrets.after)
             return PassEnd(RequeueAfter(after), adapter.build_status(document.raw, report, self._now()))
@@ -303,7 +305,8 @@ class Reconciler:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
             return self._hold_for_error(document, error)
-        report = await self._keep_secrets(current, proceed, PassReport(plan, done.journal, done.outcomes))
+        report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
+        report = await self._keep_secrets(current, proceed, report)
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
@@ -343,7 +346,7 @@ class Reconciler:
             _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", subject_of(document.raw))
             plan = None
         graph = plan.graph if isinstance(plan, WantedGraph) else Graph(())
-        deps = replace(self._build_deps(current), collection=self._open_collection(current))
+        deps = replace(self._build_deps(current), collection=self._open_collection(current, around))
         never_began = self._never_began(document)
         try:
             asked = read_decisions(document.raw, known)
@@ -353,8 +356,9 @@ class Reconciler:
                 return await self._release_untouched(document)
             return self._hold_for_error(document, error)
         report = PassReport(
-            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary
-        )
+            plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted, collected=done.collection.summary,
+            around=around,
+        )  # fmt: skip
         await self._write(document, adapter.build_status(document.raw, report, self._now()))
         if done.collection.is_news:
             cloud.audit_collected(subject_of(document.raw), done.collection.summary)
@@ -376,18 +380,29 @@ class Reconciler:
             return PassEnd(Done(), notes=done.notes)
         return PassEnd(RequeueAfter(done.after), notes=done.notes)
 
-    def _open_collection(self, current: _ObjectPass) -> ObjectCollection | None:
-        """Open the collection. Before each of its deletes it reads the object's policy again."""
+    def _open_collection(self, current: _ObjectPass, around: gate.Around) -> ObjectCollection | None:
+        """Open the collection. Before each of its deletes it reads again what the object and its infrastructure say."""
         document, cloud, adapter = current.document, current.binding.cloud, current.binding.adapter
-        wanted = adapter.find_collection(document.raw, current.journal)
+        wanted = adapter.find_collection(document.raw, current.journal, around)
         if wanted is None or self._collections is None:
             return None
 
         async def ask() -> Policy:
-            said = adapter.find_collection(await document.read_newest(), current.journal)
+            newest = await document.read_newest()
+            said = adapter.find_collection(newest, current.journal, await self._read_infrastructure_again(around))
             return wanted.policy if said is None else said.policy
 
         return self._collections.open_collection(document.raw, wanted.cluster, cloud, ask)
+
+    async def _read_infrastructure_again(self, around: gate.Around) -> gate.Around:
+        """Read the infrastructure of the object's Cluster again; of one that is gone the last known state counts."""
+        beside, seen = self._served.infrastructure, around.infrastructure
+        if beside is None or seen is None or self._reader is None:
+            return around
+        with suppress(ObjectNotFound):
+            newest = await self._reader.get(resource_around(beside), key_of(dict(seen)))
+            return replace(around, infrastructure=newest)
+        return around
 
     def _build_deps(self, current: _ObjectPass) -> EngineDeps:
         raw = current.document.raw

@@ -19,7 +19,7 @@ Entries = Mapping[NodeKey, Entry]
 
 def with_edges(entry: Entry, node: Node) -> Entry:
     """Add the edges of ``node`` to its record: it may still depend on what today's spec connects it with no more."""
-    edges = {str(key) for key in node.requires} | set(entry.requires or ())
+    edges = {str(key) for key in node.requires - node.may_outlive} | set(entry.requires or ())
     return replace(entry, requires=tuple(sorted(edges)))
 
 

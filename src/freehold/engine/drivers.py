@@ -163,6 +163,17 @@ class NeighboursDriver(Protocol):
         ...
 
 
+class ChangeJudge(Protocol):
+    """Of kinds of which the cloud never makes some changes of attributes."""
+
+    async def find_impossible(self, seen: Observed, changes: Request) -> Mapping[str, CloudError]:
+        """Return those of ``changes`` that the cloud never makes, each with what to say.
+
+        Surpassed where nothing is wrong with that. No write. Raises CloudError where it cannot be told now.
+        """
+        ...
+
+
 class UntaggedFinder(Protocol):
     """Of kinds that nothing but their tags tell from anybody's, at the latest when a client token has expired."""
 

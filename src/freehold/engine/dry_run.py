@@ -138,6 +138,13 @@ class DryRunDriver:
         there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
         return overlay.predict_remaining(kind, await kind.driver.by_nonce(there, real, nonces))
 
+    async def find_impossible(self, seen: Observed, changes: Request) -> Mapping[str, CloudError]:
+        inner = self._kind.attributes.judge
+        if inner is None or is_planned(seen.id):
+            return {}
+        question = ("find_impossible", self._kind.name, seen.id, _text(changes))
+        return await self._overlay.once(question, lambda: inner.find_impossible(seen, changes))
+
     async def find_untagged(self, request: Request, tags: frozenset[str]) -> Sequence[Observed]:
         inner, overlay = self._kind.creation.find_untagged, self._overlay
         if inner is None or mentions_planned(request):
@@ -158,6 +165,8 @@ class DryRunDriver:
     async def update(self, ref: Ref, changes: Request) -> None:
         overlay, kind = self._overlay, self._kind
         before = (await self.observe([ref]))[ref.id]
+        changes = {name: value for name, value in changes.items() if before.attributes.get(name) != value}
+        changes = {name: value for name, value in changes.items() if name in kind.attributes.mutable}
         for attribute, after in sorted(changes.items()):
             had = before.attributes.get(attribute)
             overlay.writes.append(Write(Action.UPDATE, kind.name, ref.id, attribute, had, after))
@@ -365,6 +374,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
             neighbours=driver if kind.creation.neighbours else None,
             find_untagged=driver if kind.creation.find_untagged else None,
         ),
+        attributes=replace(kind.attributes, judge=driver if kind.attributes.judge else None),
         parts=replace(
             kind.parts,
             driver=driver if kind.parts.driver else None,

@@ -10,6 +10,7 @@
     ├── InUse                   something must go first; names the blocker
     ├── NotReady                the resource is in a transition; look again soon
     ├── NotFound                it is not there (success, for a delete)
+    ├── Surpassed               the cloud itself went beyond what is wanted, and does not go back: nothing is wrong
     └── NeedsPerson             retrying changes nothing: say who must do what, recheck slowly
         ├── NameTaken           somebody else's resource has the name
         ├── NotOwned            the marks do not prove that it is ours
@@ -95,15 +96,21 @@ class NotReady(CloudError):
     """Refused because the resource is in the middle of a change (409 ``UPDATE_PENDING``).
 
     ``if_not_new``: what it means of a resource that is not new, where the cloud says the same of a new one for a while.
+    ``after``: the seconds until it may be over.
     """
 
-    def __init__(self, fact: str, *, if_not_new: CloudError | None = None, **said: str) -> None:
+    def __init__(self, fact: str, *, if_not_new: CloudError | None = None, after: float = 10.0, **said: str) -> None:
         super().__init__(fact, **said)
         self.if_not_new = if_not_new
+        self.after = after
 
 
 class NotFound(CloudError):
     """The resource does not exist."""
+
+
+class Surpassed(CloudError):
+    """The cloud itself has changed an attribute beyond what is wanted, and cannot change it back: it is only said."""
 
 
 class NeedsPerson(CloudError):

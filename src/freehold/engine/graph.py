@@ -47,6 +47,8 @@ class Node:
     """Computes the create request."""
     naming: Naming = Naming.DEFAULT
     requires: frozenset[NodeKey] = frozenset()
+    may_outlive: frozenset[NodeKey] = frozenset()
+    """Those of ``requires`` that it needs to be made, and that may be deleted before it."""
     given: Callable[[ReadyNodes], str] | None = None
     """Computes the id, where the spec names the resource by id."""
 
@@ -70,6 +72,8 @@ class Node:
     do."""
     spec_noun: str = ""
     """What the spec calls it, where that is not its kind."""
+    absent_advice: str = "correct the id"
+    """What a person can do where a given one does not exist."""
     name_taken_advice: str = "name it in the spec to use it as it is, or choose another name for the cluster"
     """What a person can do where somebody else's resource has its name."""
 
@@ -95,7 +99,9 @@ class Node:
     def absent(self, id_: str) -> str:
         """Return the sentence for an id that the cloud does not know."""
         where = self.field or f"the id that the spec gives for {self.key}"
-        return f"{where}: {self.spec_noun or self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
+        return (
+            f"{where}: {self.spec_noun or self.key.kind} {id_.rpartition('/')[2]} does not exist: {self.absent_advice}"
+        )
 
 
 class Graph:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.engine.drivers import (
+    ChangeJudge,
     ContainerDriver,
     ContentsDriver,
     Driver,
@@ -72,6 +73,8 @@ class NameRules:
     """No two in a region have one name: the driver's ``by_nonce`` finds what is wanted by its name alone."""
     id_returns: bool = False
     """Its id is a name: after it has gone, somebody else's resource can have the same id."""
+    name_attribute: str = ""
+    """The attribute of its request that is its name in the cloud, where a node cannot know that beforehand."""
     rename_command: str = ""
     """The vendor's command that renames one, with attributes in braces."""
 
@@ -109,6 +112,12 @@ class AttributeRules:
     """Return the values of mutable attributes in a new resource that its create does not carry, by its request."""
     calls_a_change: Callable[[Request], int] = len
     """Return how many calls an update of these attributes takes at most: one each, where a kind does not say."""
+    judge: ChangeJudge | None = None
+    """Knows the changes that the cloud never makes."""
+    chosen: frozenset[str] = frozenset()
+    """Those that the cloud chooses where a request leaves them empty: then they are not compared."""
+    beside: frozenset[str] = frozenset()
+    """Those that an update is told along with what it changes."""
     changeable: frozenset[str] = frozenset()
     """Those that no update changes, and that a person can change in the cloud."""
     create_only: frozenset[str] = frozenset()
@@ -168,6 +177,8 @@ class DeleteRules:
     """It is network: it goes after what the cluster's own controllers made was collected (:mod:`collection`)."""
     holds_external: bool = False
     """The cluster's own controllers make their resources in it."""
+    told: frozenset[str] = frozenset()
+    """Attributes of the create that a delete is told where they are set (:attr:`Ref.told`)."""
     gone_at_once: bool = False
     """A delete is done when the cloud answers; the cloud refuses those that cannot be done."""
     leftovers: LeftoversDriver | None = None

@@ -89,7 +89,7 @@ def outcome_of_error(error: errors.CloudError) -> Waiting | Blocked:
         case errors.InUse():
             return Waiting(Reason.IN_USE, 10.0, error.message)
         case errors.NotReady():
-            return Waiting(Reason.UPDATING, 10.0, error.message)
+            return Waiting(Reason.UPDATING, error.after, error.message)
         case errors.Retryable() | errors.Unknown():
             return Waiting(Reason.RETRYING, 5.0, error.message)
     return Blocked(_BLOCKING.get(type(error), Reason.INVALID), error.message)

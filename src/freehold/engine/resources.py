@@ -51,6 +51,7 @@ class Observed:
     ``tags`` are those that came with the same read, None where the read does not show tags. ``region``: durations are
     learned apart by it; empty where the kind has none. ``parts`` are all that is inside, None where the read does not
     show that. ``incarnation`` tells it from a later resource with the same id; empty where the read shows none.
+    ``busy``: what the cloud does with it now, for a person; until that is over it takes no change of an attribute.
     """
 
     id: str
@@ -67,18 +68,21 @@ class Observed:
     parts: frozenset[Part] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     incarnation: str = ""
+    busy: str = ""
 
 
 class Ref(NamedTuple):
     """Enough to ask a driver about a resource: its id and what its mark is attached to.
 
     ``delete_requested``: the cloud took our request to delete it, and the resource is older than any read lag, so a
-    list without it need not be confirmed by a read of its id.
+    list without it need not be confirmed by a read of its id. ``told``: what its create set for its delete
+    (:attr:`kinds.DeleteRules.told`).
     """
 
     id: str
     target: str = ""
     delete_requested: bool = False
+    told: frozenset[str] = frozenset()
 
 
 class ParentResource(NamedTuple):

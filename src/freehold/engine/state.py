@@ -133,6 +133,8 @@ class NodeState:
     answered: str = ""
     """The id that a create of this process answered with, which only a birth mark can prove."""
     pending_since: float | None = None
+    busy_since: float | None = None
+    """Since when a change of an attribute waits for the end of another one."""
     absent_since: float | None = None
     """Since when reads do not show it."""
     delete_sent: float | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from freehold.providers.access.accounts import KnownAccounts
     from freehold.providers.access.audit import Audit
     from freehold.providers.access.limits import Limits
-    from freehold.providers.objects.adapter import Adapter
+    from freehold.providers.objects.adapter import Adapter, StatusUpdate
     from freehold.tags.policy.dialect import TagDialect
     from freehold.tags.tag_endpoint import TagAccounts
 
@@ -128,6 +129,33 @@ class ObjectKind:
 
 
 @dataclass(frozen=True)
+class MirrorSource:
+    """The object that another one mirrors, raw; without it ``missing`` says why. ``name`` is for people."""
+
+    name: str = ""
+    found: Mapping[str, Any] | None = None
+    missing: str = ""
+
+
+BuildMirror = Callable[[Mapping[str, Any], MirrorSource, datetime], "StatusUpdate"]
+"""Builds what is written to a mirror, from itself and its source. Pure."""
+
+
+@dataclass(frozen=True)
+class MirrorKind:
+    """A kind without resources of its own: its objects show what the ``source`` of the same Cluster has.
+
+    The Cluster names both, each in the field of its link. ``describe`` gives its model and columns, and ``build`` what
+    is written; both are slow to import.
+    """
+
+    served: ServedName
+    source: ServedName
+    describe: Callable[[], ServedKind]
+    build: Callable[[], BuildMirror]
+
+
+@dataclass(frozen=True)
 class TagKind:
     """The object with one provider's tags: its names, its spec, and how the cloud spells and limits tags.
 
@@ -143,7 +171,8 @@ class TagKind:
 class Provider:
     """A cloud.
 
-    ``objects`` are the kinds that are reconciled, ``referred`` those that are only read where an object names one,
+    ``objects`` are the kinds that are reconciled, ``mirrors`` those that only show what another object has,
+    ``referred`` those that are only read where an object names one,
     ``templates`` those of which Cluster API makes objects: they have a CRD, and nothing here reads them,
     ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
     kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
@@ -165,6 +194,7 @@ class Provider:
     without: str
     types: Callable[[], tuple[ServedKind, ...]] = _no_types
     tags: TagKind | None = None
+    mirrors: tuple[MirrorKind, ...] = ()
     referred: tuple[ServedName, ...] = ()
     templates: tuple[ServedName, ...] = ()
     secrets: tuple[str, ...] = ()

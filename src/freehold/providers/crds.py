@@ -20,6 +20,7 @@ _REFERENCES = [
 
 SERVED: tuple[ServedKind, ...] = (
     *(kind.describe() for provider in PROVIDERS for kind in provider.objects),
+    *(kind.describe() for provider in PROVIDERS for kind in provider.mirrors),
     *(served for provider in PROVIDERS for served in provider.types()),
     cloud_metadata(_REFERENCES),
     METADATA_GRANTS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.kube.resources import Resource
 from freehold.providers.aws.provider import AWS
-from freehold.providers.base import ObjectKind, Provider, TagKind
+from freehold.providers.base import MirrorKind, ObjectKind, Provider, TagKind
 from freehold.providers.ibm.provider import IBM
 from freehold.providers.objects.served_resources import resource_of
 
@@ -18,6 +18,8 @@ SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for
 *_FIRST, _LAST = (provider.title for provider in PROVIDERS)
 REAL_CLOUDS = f"{', '.join(_FIRST)} and {_LAST}"
 """For people."""
+MIRRORS: tuple[MirrorKind, ...] = tuple(kind for provider in PROVIDERS for kind in provider.mirrors)
+"""The kinds that only show what another object has."""
 REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
 """The kinds that are only read, if an object of a kind above names one."""
 TEMPLATES: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.templates)
@@ -34,6 +36,7 @@ TAG_KINDS: Mapping[str, TagKind] = {
 """The kinds of objects with one provider's tags, by the name of the provider."""
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
+MIRROR_RESOURCES: tuple[Resource, ...] = tuple(resource_of(kind.served) for kind in MIRRORS)
 READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)
 TEMPLATE_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in TEMPLATES)
 METADATA_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in METADATA)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from freehold_sim.aws import policies, secrets
 from freehold_sim.aws.call import Call, Refused
+from freehold_sim.aws.eks import permissions as of_eks
 from freehold_sim.aws.errors import CODES
 from freehold_sim.aws.tag_conditions import knows_resource_tags
 from freehold_sim.aws.world import Record, scope_of
@@ -61,9 +62,10 @@ def authorize(call: Call) -> None:
 
 _TAGS = {"ec2": ("CreateTags", "DeleteTags"), "elasticloadbalancing": ("AddTags", "RemoveTags"),
          "s3": ("PutBucketTagging", "PutBucketTagging"), "iam": ("TagRole", "UntagRole"),
+         "oidc-provider": ("TagOpenIDConnectProvider", "UntagOpenIDConnectProvider"),
          "eks": ("TagResource", "UntagResource"), "secretsmanager": ("TagResource", "UntagResource")}  # fmt: skip
-"""The services' own permissions to tag and to untag, by the service in an ARN. The tagging API asks for them too
-(https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
+"""The services' own permissions to tag and to untag, by the service in an ARN or by the type. The tagging API asks for
+them too (https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_TagResources.html)."""
 
 
 class _Implied(NamedTuple):
@@ -87,10 +89,9 @@ def _implied(call: Call) -> list[_Implied]:
     https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/tagging-resources-during-creation.html
     """
     if call.operation in {"TagResources", "UntagResources"}:
-        services = sorted({arn.split(":")[2] for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
-        return [
-            _Implied(f"{name}:{_TAGS[name][call.operation != 'TagResources']}") for name in services if name in _TAGS
-        ]
+        untags = call.operation == "UntagResources"
+        kinds = sorted({_tagged_kind(arn) for arn in call.params.get("ResourceARNList", []) if arn.count(":") > 4})
+        return [_Implied(f"{name}:{_TAGS[kind][untags]}") for name, kind in kinds if kind in _TAGS]
     found: list[_Implied] = []
     if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer" and not _has_balancers(call):
         found.append(_service_role("elasticloadbalancing"))
@@ -104,7 +105,19 @@ def _implied(call: Call) -> list[_Implied]:
         found.append(_Implied("secretsmanager:TagResource", _missing(call)))
     if call.operation == "RunInstances":
         found += _implied_by_launch(call)
+    if call.operation == "CreateRole" and call.params.get("Tags"):
+        found.append(_Implied("iam:TagRole", _missing(call)))
+    if call.operation == "CreateOpenIDConnectProvider" and call.params.get("Tags"):
+        found.append(_Implied("iam:TagOpenIDConnectProvider", _missing(call)))
+    if call.service == "eks":
+        found += (_Implied(*each) for each in of_eks.implied(call))
     return found
+
+
+def _tagged_kind(arn: str) -> tuple[str, str]:
+    """Return the service of an ARN, and the row of `_TAGS` for it."""
+    parts = arn.split(":", 5)
+    return parts[2], "oidc-provider" if parts[5].startswith("oidc-provider/") else parts[2]
 
 
 def _implied_by_launch(call: Call) -> Iterator[_Implied]:
@@ -149,6 +162,8 @@ def _named(call: Call) -> list[Record]:
     """Return the existing resources that the parameters name by id, name or ARN, unless the call only lists."""
     if call.service in {"ec2", "elb", "elbv2"} and call.operation.startswith("Describe"):
         return []  # these know no resource-level permissions for their lists
+    if call.service == "eks":
+        return of_eks.named(call)
     found: dict[str, Record] = {}
     tables = call.world.data["resources"].get(call.scope, {}).values()
     params = call.params
@@ -162,7 +177,15 @@ def _named(call: Call) -> list[Record]:
 
 
 def _missing(call: Call) -> str:
-    """Return what a call is about that names nothing which exists: a secret by its future name, else anything."""
+    """Return what a call is about that names nothing which exists: by its future name, else anything."""
+    if call.service == "eks":
+        return of_eks.missing(call)
+    if call.service == "iam" and "Url" in call.params:
+        return f"arn:aws:iam::{call.account}:oidc-provider/{call.params['Url'].removeprefix('https://')}"
+    if call.service == "iam" and "RoleName" in call.params:
+        return f"arn:aws:iam::{call.account}:role{call.params.get('Path', '/')}{call.params['RoleName']}"
+    if "OpenIDConnectProviderArn" in call.params:
+        return str(call.params["OpenIDConnectProviderArn"])
     name = call.params.get("SecretId", call.params.get("Name")) if call.service == "secretsmanager" else None
     if name is None:
         return "*"

@@ -38,9 +38,13 @@ class Delays:
     """How long a secret without recovery window holds its name after its deletion."""
     create_cluster: float = 600.0
     delete_cluster: float = 300.0
+    upgrade_cluster: float = 480.0
+    update_cluster: float = 120.0
+    encrypt_cluster: float = 600.0
     create_nodegroup: float = 180.0
     delete_nodegroup: float = 240.0
     create_addon: float = 30.0
+    update_addon: float = 30.0
     delete_addon: float = 20.0
 
     def scaled(self, factor: float) -> "Delays":
@@ -103,6 +107,7 @@ class Quotas:
     nodegroups_per_cluster: int = 30
     buckets: int = 10000
     roles: int = 1000
+    oidc_providers: int = 100
     tags: int = 50
     arns_per_tag_call: int = 20
 

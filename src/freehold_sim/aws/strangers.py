@@ -3,12 +3,13 @@
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors, health_checks
+from freehold_sim.aws import errors, health_checks, kms
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
 from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
+from freehold_sim.aws.eks import versions
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
@@ -40,6 +41,8 @@ class Strangers:
                 return self.create(**body)
             case "occupy":
                 return self.occupy(**body)
+            case "key":
+                return self.key(**body)
             case "tag":
                 self.tag(body["id"], body["tags"])
             case "tag_each":
@@ -60,6 +63,8 @@ class Strangers:
                 self.answer(body["id"], answers=body["answers"])
             case "interrupt":
                 self.interrupt(body["id"])
+            case "upgrade":
+                return {"update": self.upgrade(body["id"])}
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -117,7 +122,7 @@ class Strangers:
     ) -> tuple[dict[str, Any], list[Record]]:
         cloud = self._cloud
         cloud.settle()
-        account = account or next(iter(cloud.settings.access_keys.values()))
+        account = account or self._first_account()
         place = "" if name == "iam" else region
         now, who = cloud.clock.now(), caller or administrator(account)
         call = Call(cloud.world, cloud.settings, name, operation, params, who, place, now, now, actor="stranger")
@@ -138,15 +143,24 @@ class Strangers:
     def occupy(self, subnet: str, description: str = "AWS Lambda VPC ENI", groups: tuple[str, ...] = ()) -> Record:
         """Put an interface into a subnet that a service keeps which is not simulated. Returns a copy of its record."""
         record = self.find(subnet)
-        now, account = self._cloud.clock.now(), administrator(record["account"])
-        call = Call(
-            self._cloud.world, self._cloud.settings, "ec2", "CreateNetworkInterface", {}, account, record["region"],
-            now, now, actor="stranger",
-        )  # fmt: skip
+        call = self._act("ec2", "CreateNetworkInterface", record["account"], record["region"])
         held = interfaces.groups_of(call, record["view"]["VpcId"], list(groups))
         made = interfaces.place(call, record, description, groups=held, requester="awslambda")
-        self._cloud.world.touched = True
         return dict(made)
+
+    def key(self, alias: str = "", account: str = "", region: str = "us-east-1") -> Record:
+        """Make a key of KMS, which is not served; with an alias (without ``alias/``). Returns a copy of its record."""
+        return dict(kms.make(self._act("kms", "CreateKey", account or self._first_account(), region), alias))
+
+    def _act(self, service: str, operation: str, account: str, region: str) -> Call:
+        """Return a call of the administrator of an account, for what is done without a request."""
+        cloud, now = self._cloud, self._cloud.clock.now()
+        cloud.world.touched = True
+        who = administrator(account)
+        return Call(cloud.world, cloud.settings, service, operation, {}, who, region, now, now, actor="stranger")
+
+    def _first_account(self) -> str:
+        return next(iter(self._cloud.settings.access_keys.values()))
 
     # -- direct changes ---------------------------------------------------------------------------------------
 
@@ -213,6 +227,17 @@ class Strangers:
         """Take a spot instance back; raises ValueError for another one."""
         self._cloud.settle()
         instances.interrupt(self._cloud.world, self.find(ident), self._cloud.clock.now(), self._cloud.settings)
+
+    def upgrade(self, ident: str) -> str:
+        """Let EKS update a cluster to the next version, as at the end of support. Returns the id of the update.
+
+        https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html#extended-support-faqs
+        """
+        record = self.find(ident)
+        after = f"1.{versions.minor(record['view']['version']) + 1}"
+        params = {"name": record["id"], "version": after}
+        made = self.call("eks", "UpdateClusterVersion", params, record["account"], record["region"])
+        return str(made["update"]["id"])
 
     # -- the complete view ------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetRes
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
+from heapq import merge
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,18 @@ def _bad(text: str) -> Refused:
 
 # -- the index ------------------------------------------------------------------------------------------------
 
+_HOME_OF_GLOBAL = "us-east-1"
+"""Where resources that have no region are listed and tagged
+(https://docs.aws.amazon.com/general/latest/gr/rande.html#global-endpoints)."""
+
+
+def _is_listed(row: tuple[int, str, dict[str, Any]]) -> bool:
+    """Whether GetResources lists a resource of IAM: not roles and users.
+
+    https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/supported-services.html
+    """
+    return bool(row[2]["kind"] != "role")
+
 
 def _indexed(call: Call, after: int = 0) -> Iterator[Row]:
     """Yield what the index shows now: late for new resources and tags, and deleted resources for a while.
@@ -40,7 +53,10 @@ def _indexed(call: Call, after: int = 0) -> Iterator[Row]:
         call.world.data["reads"] += 1
         factor = 2 - call.world.data["reads"] % 2
     call.world.drop_ghosts(call.now - 2 * lags.ghost)  # no replica shows them any more
-    for serial, arn, entry in call.world.indexed(call.scope, after):
+    rows = call.world.indexed(call.scope, after)
+    if call.region == _HOME_OF_GLOBAL:
+        rows = merge(rows, (row for row in call.world.indexed(scope_of(call.account, ""), after) if _is_listed(row)))
+    for serial, arn, entry in rows:
         if entry["from"] > call.now - lags.tagged * factor:
             continue
         if entry["to"] is not None and entry["to"] <= call.now - lags.ghost * factor:
@@ -197,7 +213,7 @@ def _why_not(call: Call, arn: str, position: int, change: Change) -> dict[str, A
     record = call.world.by_arn(arn)
     if record is None or not call.sees(record):
         return _failure(400, "InvalidParameterException", f"The resource {arn} does not exist")
-    if scope_of(record["account"], record["region"]) != call.scope:
+    if scope_of(record["account"], record["region"] or _HOME_OF_GLOBAL) != call.scope:
         return _failure(400, "InvalidParameterException", f"{arn} is not a supported resource in {call.region}")
     wanted = change(record)
     try:

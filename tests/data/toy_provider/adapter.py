@@ -22,6 +22,7 @@ from freehold.providers.objects.adapter import (
     WantedGraph,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.identity import build_status_identity
 from freehold.providers.objects.part_conditions import observe_deletion, observe_parts, select_wanted_parts
@@ -85,7 +86,7 @@ class ToyAdapter:
         box = dict(found).get(THE_BOX)
         return {"size": box.attributes["size"]} if box else {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         """No workload makes anything in a toy."""
 
 

@@ -20,7 +20,10 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 UPSTREAM = ROOT / "tests" / "data" / "upstream"
 TEMPLATES = ("cluster-template-powervs-create-infra.yaml", "cluster-template-powervs.yaml")
-ALL_TEMPLATES = (*TEMPLATES, "capa/cluster-template.yaml")
+OF_EKS = ("", "-clusterclass", "-managedmachinepool")
+ALL_TEMPLATES = (
+    *TEMPLATES, "capa/cluster-template.yaml", *(f"capa/cluster-template-eks{flavor}.yaml" for flavor in OF_EKS),
+)  # fmt: skip
 
 VARIABLES = {
     "BASE64_API_KEY": "PUT-THE-BASE64-OF-YOUR-API-KEY-HERE",
@@ -50,6 +53,7 @@ GIVEN = {
 }
 
 OF_AWS = {
+    "CLUSTER_CLASS_NAME": "eks",
     "AWS_CONTROL_PLANE_MACHINE_TYPE": "t3.large",
     "AWS_NODE_MACHINE_TYPE": "t3.large",
     "AWS_REGION": "us-east-1",

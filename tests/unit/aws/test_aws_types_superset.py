@@ -17,14 +17,23 @@ from freehold.api.schema_lint import walk
 from freehold.api.served_kind import ServedKind
 from freehold.providers.aws.cluster.types.crd import AWS_CLUSTERS
 from freehold.providers.aws.cluster.types.spec import AWSCluster
+from freehold.providers.aws.control_plane.types.crd import (
+    AWS_MANAGED_CONTROL_PLANE_TEMPLATES,
+    AWS_MANAGED_CONTROL_PLANES,
+)
+from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlane
 from freehold.providers.aws.machine.types.crd import AWS_MACHINES, AWS_TEMPLATES
 from freehold.providers.aws.machine.types.spec import AWSMachine
+from freehold.providers.aws.managed_cluster.types.crd import AWS_MANAGED_CLUSTER_TEMPLATES, AWS_MANAGED_CLUSTERS
+from freehold.providers.aws.managed_cluster.types.spec import AWSManagedCluster
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
 from harness.schemas import Schema, narrower, schema_of
 
-AWS_KINDS = (AWS_CLUSTERS, AWS_MACHINES, *AWS_TEMPLATES, *AWS_IDENTITIES)
+RECONCILED = (AWS_CLUSTERS, AWS_MACHINES, AWS_MANAGED_CONTROL_PLANES)
+MANAGED = (AWS_MANAGED_CLUSTERS, AWS_MANAGED_CONTROL_PLANE_TEMPLATES, AWS_MANAGED_CLUSTER_TEMPLATES)
+AWS_KINDS = (*RECONCILED, *MANAGED, *AWS_TEMPLATES, *AWS_IDENTITIES)
 CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
 
 _BALANCERS = ("spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer")
@@ -99,6 +108,21 @@ EARLY_MACHINE = {
     "spec.subnet": "EC2 refuses other ids",
     "spec.subnet.id": "bounded for the rule",
 }
+EARLY_CONTROL_PLANE = {
+    path: why
+    for path, why in EARLY.items()
+    if path.startswith(("spec.additionalTags", "spec.bastion", "spec.network", "spec.region"))
+    and not path.startswith("spec.allowedNamespaces")
+} | {
+    "spec": "upstream's webhook keeps region, name and encryption, and checks addons and access entries",
+    "spec.encryptionConfig.provider": "bounded for the rule",
+    "spec.endpointAccess.publicCIDRs": "bounded for the rule",
+    "spec.endpointAccess.publicCIDRs[*]": "bounded for the rule",
+    "spec.eksClusterName": "bounded for the rule",
+    "spec.secondaryCidrBlock": "bounded for the rule",
+}
+NO_DEFAULT = "spec.accessConfig.authenticationMode: default is None, upstream's is 'config_map'"
+"""A spec that says nothing gets nodes that can join (docs/reference/awsmanagedcontrolplane-fields.md)."""
 _STATUS = ("status.networkStatus.securityGroups.*.ingressRule[*]",)
 EARLY_STATUS = {f"{each}.{f}{m}" for each in _STATUS for f in ("cidrBlocks", "ipv6CidrBlocks") for m in ("", "[*]")}
 """The operator writes the status; the bounds are those of the spec."""
@@ -110,11 +134,16 @@ def upstream(kind: ServedKind) -> dict[str, Any]:
 
 
 def early(kind: ServedKind) -> set[str]:
-    in_template = {path.replace("spec", "spec.template.spec", 1) for path in (*EARLY, *EARLY_MACHINE)}
+    every = (*EARLY, *EARLY_MACHINE, *EARLY_CONTROL_PLANE)
+    in_template = {path.replace("spec", "spec.template.spec", 1) for path in every}
     return {
         "AWSCluster": {*EARLY, *EARLY_STATUS},
         "AWSMachine": {"", *EARLY_MACHINE},
+        "AWSManagedControlPlane": {"", *EARLY_CONTROL_PLANE, *EARLY_STATUS},
         "AWSMachineTemplate": {"spec.template", *in_template},
+        "AWSManagedControlPlaneTemplate": in_template,
+        "AWSManagedCluster": set(),
+        "AWSManagedClusterTemplate": set(),
         "AWSClusterTemplate": {"spec", *in_template},
     }.get(kind.kind, set(EARLY_IDENTITIES))
 
@@ -126,17 +155,17 @@ KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
 def test_no_field_is_narrower_than_upstreams(kind: ServedKind) -> None:
     ours = schema_of(build_crd(kind))
     found = list(narrower(ours, schema_of(upstream(kind)), early(kind)))
-    assert not found, "\n" + "\n".join(found)
+    in_template = NO_DEFAULT.replace("spec", "spec.template.spec", 1)
+    meant = {AWS_MANAGED_CONTROL_PLANES.kind: [NO_DEFAULT], AWS_MANAGED_CONTROL_PLANE_TEMPLATES.kind: [in_template]}
+    assert found == meant.get(kind.kind, []), "\n" + "\n".join(found)
 
 
-def test_every_exception_is_one() -> None:
+@pytest.mark.parametrize(("kind", "paths"), [(AWS_CLUSTERS, EARLY), (AWS_MANAGED_CONTROL_PLANES, EARLY_CONTROL_PLANE)])
+def test_every_exception_is_one(kind: ServedKind, paths: dict[str, str]) -> None:
     """Each place in EARLY has a rule or a bound that upstream's schema has not."""
-    theirs, ours = (
-        dict(walk(schema_of(upstream(AWS_CLUSTERS)))),
-        dict(walk(schema_of(build_crd(AWS_CLUSTERS)))),
-    )
+    theirs, ours = dict(walk(schema_of(upstream(kind)))), dict(walk(schema_of(build_crd(kind))))
     keywords = ("x-kubernetes-validations", "maxLength", "maxItems")
-    for path in (path for path in EARLY if _SELECTOR not in path):
+    for path in (path for path in paths if _SELECTOR not in path):
         assert any(keyword in ours[path] and keyword not in theirs[path] for keyword in keywords), path
 
 
@@ -173,13 +202,19 @@ def test_columns_have_all_of_upstreams(kind: ServedKind) -> None:
     assert kind in AWS_IDENTITIES or names <= {each.name for each in kind.columns}
 
 
-@pytest.mark.parametrize("kind", [AWS_CLUSTERS, AWS_MACHINES], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", RECONCILED, ids=lambda kind: kind.kind)
 def test_fields_beyond_upstreams_are_the_ones_we_know_of(kind: ServedKind) -> None:
     own = schema_of(build_crd(kind))["properties"]
     theirs = schema_of(upstream(kind))["properties"]
     assert set(own["spec"]["properties"]) == set(theirs["spec"]["properties"])
     more = {"phase", "initialization", "observedGeneration", "resources", "identity"}
-    assert set(own["status"]["properties"]) - set(theirs["status"]["properties"]) == more
+    assert set(own["status"]["properties"]) == set(theirs["status"]["properties"]) | more
+
+
+def test_a_mirrors_fields_beyond_upstreams_are_the_ones_we_know_of() -> None:
+    """It owns nothing: no identity, no rows of resources."""
+    own, theirs = (schema_of(crd)["properties"]["status"] for crd in (build_crd(MANAGED[0]), upstream(MANAGED[0])))
+    assert set(own["properties"]) == {*theirs["properties"], "phase", "initialization", "observedGeneration"}
 
 
 def test_what_is_compared_here_is_what_is_installed() -> None:
@@ -244,7 +279,15 @@ def _kept(given: Any, held: Any) -> bool:
     return bool(given == held)
 
 
-@pytest.mark.parametrize(("kind", "model"), [(AWS_CLUSTERS, AWSCluster), (AWS_MACHINES, AWSMachine)])
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        (AWS_CLUSTERS, AWSCluster),
+        (AWS_MACHINES, AWSMachine),
+        (AWS_MANAGED_CONTROL_PLANES, AWSManagedControlPlane),
+        (AWS_MANAGED_CLUSTERS, AWSManagedCluster),
+    ],
+)
 def test_every_field_of_upstreams_survives_a_round_trip(kind: ServedKind, model: type[ApiModel]) -> None:
     """A made-up object with every field of the schema is parsed and written again with every field."""
     schema = schema_of(upstream(kind))
@@ -255,6 +298,8 @@ def test_every_field_of_upstreams_survives_a_round_trip(kind: ServedKind, model:
 
 def filled(node: Schema, name: str) -> Any:
     """A value for each field that no rule of the model refuses."""
+    if "anyOf" in node:
+        return 1
     if node["type"] == "object":
         if "properties" in node:
             return {key: filled(child, key) for key, child in node["properties"].items()}
@@ -266,6 +311,8 @@ def filled(node: Schema, name: str) -> Any:
     if node["type"] in ("integer", "number"):
         return max(1, node.get("minimum", 1))
     if "pattern" in node:
-        return "h-0123456789abcdef0"
-    text = {"date-time": "2026-01-01T00:00:00Z"}.get(node.get("format", ""), "a-text")
+        return "v1.33" if name == "version" else "h-0123456789abcdef0"
+    text = {"date-time": "2026-01-01T00:00:00Z"}.get(
+        node.get("format", ""), "a-text".ljust(node.get("minLength", 0), "s")
+    )
     return node["enum"][-1] if "enum" in node else text

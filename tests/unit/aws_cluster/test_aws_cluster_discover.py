@@ -66,7 +66,7 @@ class Cloud:
         self._ask("groups")
         return Answer(dict.fromkeys(idents, VPC["id"]))
 
-    async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
+    async def namesakes(self, cluster: str, uuid: str, of_workloads: str = "") -> Answer[tuple[Namesake, ...]]:
         self._ask("namesakes")
         assert uuid == OWNER.uuid
         return Answer(self._namesakes if cluster == NAMES.cluster else ())

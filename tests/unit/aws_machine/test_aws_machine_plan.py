@@ -162,7 +162,7 @@ IMAGES: dict[str, tuple[Json, Json, str, object]] = {
 
 @pytest.mark.parametrize(("spec", "cluster", "version", "asked"), IMAGES.values(), ids=IMAGES.keys())
 def test_the_question_for_the_image(spec: Json, cluster: Json, version: str, asked: object) -> None:
-    assert ask_image(spec_of(**spec), view_of(stored_cluster(**cluster)).images, version) == asked
+    assert ask_image(spec_of(**spec), view_of(stored_cluster(**cluster)), version) == asked
 
 
 def test_what_is_open_is_asked_once_and_of_a_living_instance_only_its_groups() -> None:

@@ -17,10 +17,15 @@ from freehold.kube.errors import ObjectNotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
 from freehold.providers.crds import SERVED
-from freehold.providers.registry import METADATA, REFERRED_TO, TEMPLATES
+from freehold.providers.registry import METADATA, MIRRORS, REFERRED_TO, TEMPLATES
 
 AWS = next(each for each in OURS if each.kind == "AWSCluster")
 EXAMPLES = Path(__file__).parents[3] / "examples"
+CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
+VALUES = {
+    "AWS_NODE_MACHINE_TYPE": "t3.large", "AWS_REGION": "eu-central-1", "AWS_SSH_KEY_NAME": "key",
+    "CLUSTER_CLASS_NAME": "eks", "CLUSTER_NAME": "prod", "KUBERNETES_VERSION": "v1.33.1", "WORKER_MACHINE_COUNT": "2",
+}  # fmt: skip
 
 
 def _document(kind: str, name: str, *, api: str = "v1", namespace: str = "", **fields: Any) -> ManifestDocument:
@@ -40,6 +45,18 @@ async def test_the_upstream_manifest_is_applied_unmodified_and_a_second_time_cha
     client: KubeClient,
 ) -> None:
     documents = read(str(EXAMPLES / "powervs-create-infra.yaml"))
+    assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.CREATED}
+    assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.UNCHANGED}
+
+
+@pytest.mark.parametrize("flavor", ["eks", "eks-clusterclass", "eks-managedmachinepool"])
+async def test_upstreams_eks_templates_are_applied_unmodified(client: KubeClient, tmp_path: Path, flavor: str) -> None:
+    """What Cluster API makes of them, and what is not served, is kept."""
+    text = (CAPA / f"cluster-template-{flavor}.yaml").read_text(encoding="utf-8")
+    for name, value in VALUES.items():
+        text = text.replace(f"${{{name}}}", value)
+    (tmp_path / "eks.yaml").write_text(text, encoding="utf-8")
+    documents = read(str(tmp_path / "eks.yaml"))
     assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.CREATED}
     assert {each.verb for each in await _apply(client, *documents)} == {ApplyEffect.UNCHANGED}
 
@@ -154,7 +171,7 @@ def test_our_kinds_are_those_that_are_served() -> None:
     assert [(each.group, each.version, each.plural, each.kind) for each in OURS] == [
         (each.group, each.version, each.plural, each.kind)
         for each in SERVED  # of api.crd, with the types
-        if each.name not in (*REFERRED_TO, *TEMPLATES, *METADATA)
+        if each.name not in (*REFERRED_TO, *(mirror.served for mirror in MIRRORS), *TEMPLATES, *METADATA)
     ]
 
 

@@ -138,15 +138,64 @@ def test_a_cluster_that_is_not_collected_or_not_there_is_reported(store: Served)
     powervs["metadata"]["name"] = "of-ibm"
     store.request("POST", AWS_PATH.replace("awsclusters", "ibmpowervsclusters"), powervs)
     for name, sentence in {
-        "nobody": "there is no AWSCluster nobody in namespace default",
-        "of-ibm": "there is no AWSCluster of-ibm in namespace default",
+        "nobody": "there is no cluster nobody in namespace default",
+        "of-ibm": "there is no cluster of-ibm in namespace default",
         "half": "Cluster default/half refers to AWSCluster default/missing, which is not there",
-        "x" * 100: f"there is no AWSCluster {'x' * 79}… in namespace default",
+        "x" * 100: f"there is no cluster {'x' * 79}… in namespace default",
     }.items():
         done = store.gc("disable", name)
         assert done.returncode == 1
         assert sentence in done.stderr
-        assert f"freehold get --state {store.state.path} awsclusters -A" in done.stderr
+        assert f"freehold get --state {store.state.path} -A" in done.stderr
+
+
+CONTROL_PLANES = AWS_PATH.replace("infrastructure.", "controlplane.").replace("awsclusters", "awsmanagedcontrolplanes")
+MANAGED = AWS_PATH.replace("awsclusters", "awsmanagedclusters")
+
+
+def _add_eks(store: Served, name: str, **annotations: str) -> None:
+    """Add a Cluster as upstream's template has it; the annotations are those of its AWSManagedCluster."""
+    control_plane = {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AWSManagedControlPlane",
+        "metadata": {"name": f"{name}-control-plane"}, "spec": {"region": "eu-central-1"},
+    }  # fmt: skip
+    infrastructure = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "AWSManagedCluster",
+        "metadata": {"name": f"{name}-infra", "annotations": annotations}, "spec": {},
+    }  # fmt: skip
+    store.request("POST", CONTROL_PLANES, control_plane)
+    store.request("POST", MANAGED, infrastructure)
+    reference = {
+        **_reference(f"{name}-control-plane", "AWSManagedControlPlane"),
+        "apiGroup": "controlplane.cluster.x-k8s.io",
+    }
+    store.add_cluster(
+        name, infrastructureRef=_reference(f"{name}-infra", "AWSManagedCluster"), controlPlaneRef=reference
+    )
+
+
+def _eks_annotations(store: Served, name: str) -> list[str | None]:
+    """The word on the control plane, and that on its AWSManagedCluster."""
+    paths = f"{CONTROL_PLANES}/{name}-control-plane", f"{MANAGED}/{name}-infra"
+    return [(store.request("GET", path)["metadata"].get("annotations") or {}).get(GC) for path in paths]
+
+
+def test_of_an_eks_cluster_the_control_plane_is_annotated(store: Served) -> None:
+    """clusterawsadm annotates the AWSManagedCluster, at which upstream's collector never looks."""
+    _add_eks(store, "eks")
+    done = store.gc("enable", "eks")
+    assert (done.returncode, done.stdout) == (0, "Enabled garbage collection for cluster default/eks\n")
+    assert _eks_annotations(store, "eks") == ["true", None]
+    assert store.gc("disable", "eks-control-plane").returncode == 0
+    assert _eks_annotations(store, "eks") == ["false", None]
+
+
+def test_a_word_on_the_managed_cluster_that_would_contradict_is_changed_too(store: Served) -> None:
+    """Else *false* would win there, and a word that cannot be read would hold the network."""
+    _add_eks(store, "both", **{GC: "no"})
+    for verb, word, name in (("disable", "false", "both"), ("enable", "true", "both-control-plane")):
+        assert store.gc(verb, name).returncode == 0
+        assert _eks_annotations(store, "both") == [word, word]
 
 
 def test_a_kubeconfig_leads_to_the_same(store: Served) -> None:

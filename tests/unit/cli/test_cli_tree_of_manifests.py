@@ -92,6 +92,26 @@ def test_a_manifest_in_which_nothing_is_served_says_so(place: Path) -> None:
     assert done.stderr == "nothing in this manifest is served by Freehold\n"
 
 
+def test_an_object_that_mirrors_a_control_plane_is_kept_and_has_no_tree(tmp_path: Path) -> None:
+    """Its cluster's resources are the control plane's."""
+    mirror = {"apiVersion": GROUP, "kind": "AWSManagedCluster", "metadata": {"name": "prod"}, "spec": {}}
+    (tmp_path / "one.yaml").write_text(yaml.safe_dump(mirror))
+    files = ["-f", str(tmp_path / "one.yaml"), "--state", str(tmp_path / "state")]
+    made = freehold("up", *files, "--simulate")
+    assert (made.returncode, made.stdout.splitlines()[-1]) == (
+        0, "kept, shows what its control plane has: AWSManagedCluster created",
+    )  # fmt: skip
+    done = freehold("tree", *files, "--simulate")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == (
+        "an AWSManagedCluster has no resources of its own: those of its cluster are the AWSManagedControlPlane's\n"
+    )
+    planned = freehold("plan", *files, "--simulate")
+    assert planned.returncode == 1 and "nothing is planned: this has AWSManagedCluster" in planned.stderr
+    gone = freehold("down", *files, "--simulate", "--yes")
+    assert gone.returncode == 0 and "AWSManagedCluster default/prod" in gone.stdout
+
+
 def test_of_a_manifest_about_tags_it_says_which_command_shows_what_has_them(place: Path) -> None:
     examples = Path(__file__).parents[3] / "examples"
     done = freehold("tree", "-f", str(examples / "metadata.yaml"), "--state", str(place / "state"))

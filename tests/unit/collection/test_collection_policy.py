@@ -171,3 +171,59 @@ def test_any_annotations_have_an_answer(
     if isinstance(found, Collect):
         assert gate_on
         assert found.tasks == tuple(task for task in CollectionTask if task in found.tasks)
+
+
+# --- two objects of one cluster ------------------------------------------------------------------
+
+
+def with_mirror(own: dict[str, str], beside: dict[str, str], *, marked: bool = True) -> Policy:
+    """Of a control plane whose AWSManagedCluster has annotations too."""
+    raw = {"kind": "AWSManagedControlPlane", "metadata": {"name": "cp", "namespace": "ns", "annotations": own}}
+    mirror = {"kind": "AWSManagedCluster", "metadata": {"name": "infra", "namespace": "ns", "annotations": beside}}
+    return decide(raw, gate_on=True, marked=marked, selector=None, mirror=mirror)
+
+
+@pytest.mark.parametrize(
+    ("own", "beside", "collected"),
+    [
+        ({}, {}, True), ({}, {GC: "true"}, True), ({GC: "true"}, {}, True), ({GC: "true"}, {GC: "true"}, True),
+        ({}, {GC: "false"}, False), ({GC: "true"}, {GC: "false"}, False), ({GC: "false"}, {GC: "true"}, False),
+    ],
+)  # fmt: skip
+def test_the_annotation_counts_on_both_objects_and_false_wins(
+    own: dict[str, str], beside: dict[str, str], collected: bool
+) -> None:
+    found = with_mirror(own, beside)
+    assert isinstance(found, Collect if collected else SkipCollection)
+    if isinstance(found, SkipCollection) and own != {GC: "false"}:
+        assert f"annotation {GC} of AWSManagedCluster infra is false" in found.message
+
+
+@pytest.mark.parametrize("own", ["true", "false"])
+def test_what_cannot_be_read_holds_on_either_object(own: str) -> None:
+    """Whoever wrote it wanted something: nothing is guessed."""
+    found = with_mirror({GC: own}, {GC: "no"})
+    assert isinstance(found, UnreadablePolicy) and "of AWSManagedCluster infra is 'no'" in found.message
+    assert isinstance(with_mirror({GC: "no"}, {GC: own}), UnreadablePolicy)
+
+
+def test_the_mirrors_true_opts_in_an_object_older_than_the_gate() -> None:
+    assert isinstance(with_mirror({}, {GC: "true"}, marked=False), Collect)
+    assert isinstance(with_mirror({}, {}, marked=False), SkipCollection)
+
+
+def test_the_mirrors_tasks_and_volumes_count_where_the_object_has_none() -> None:
+    """clusterawsadm writes them there."""
+    beside = {TASKS: "volume", VOLUMES: "snapshot"}
+    assert with_mirror({}, beside) == Collect((CollectionTask.VOLUME,), Volumes.SNAPSHOT, "default")
+    own = {TASKS: "load-balancer", VOLUMES: "delete"}
+    assert with_mirror(own, beside) == Collect((CollectionTask.LOAD_BALANCER,), Volumes.DELETE, "default")
+
+
+@pytest.mark.parametrize(("name", "word"), [(TASKS, "foo"), (VOLUMES, "burn")])
+def test_a_wrong_list_of_the_mirror_is_said_with_its_name(name: str, word: str) -> None:
+    found = with_mirror({}, {name: word})
+    assert isinstance(found, UnreadablePolicy)
+    assert f"annotation {name} of AWSManagedCluster infra is '{word}'" in found.message
+    if name == VOLUMES:
+        assert f"kubectl annotate awsmanagedcluster infra -n ns {VOLUMES}=retain --overwrite" in found.message

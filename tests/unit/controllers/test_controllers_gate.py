@@ -24,6 +24,7 @@ from freehold.providers.objects.gate import (
     Release,
     ReleaseForMove,
     Skip,
+    StandingMachine,
     UnreadableCluster,
     UnreadableMachines,
     WaitForMachines,
@@ -35,6 +36,7 @@ from freehold.providers.objects.gate import (
 
 FINALIZER = ibm_names.POWERVS_CLUSTER_FINALIZER
 INFRASTRUCTURE = ClusterLink.INFRASTRUCTURE
+M1, M2 = StandingMachine("IBMPowerVSMachine", "m1"), StandingMachine("IBMPowerVSMachine", "m2")
 
 
 def obj(
@@ -170,12 +172,12 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[GateDecision]]] = {
     ),
     "C22 machines use it: they are deleted first": (
         obj(owner=V2, deleting=True),
-        ClusterContext(AUTO, owner=cluster(), machines=("m1",)),
+        ClusterContext(AUTO, owner=cluster(), machines=(M1,)),
         WaitForMachines,
     ),
     "C22 standalone: only we can wait for them": (
         obj(deleting=True),
-        ClusterContext(OFF, machines=("m1", "m2")),
+        ClusterContext(OFF, machines=(M1, M2)),
         WaitForMachines,
     ),
     "C22 machines that cannot be read may exist": (
@@ -185,12 +187,12 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[GateDecision]]] = {
     ),
     "C22 pause goes before machines": (
         obj(deleting=True, annotations=PAUSED),
-        ClusterContext(OFF, machines=("m1",)),
+        ClusterContext(OFF, machines=(M1,)),
         Pause,
     ),
     "C22 a move does not wait for machines": (
         obj(deleting=True, annotations=MOVED),
-        ClusterContext(OFF, machines=("m1",)),
+        ClusterContext(OFF, machines=(M1,)),
         ReleaseForMove,
     ),
     "C21 ownerless with our finalizer: released, not stranded": (
@@ -213,6 +215,12 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[GateDecision]]] = {
     ),
     "C29 the annotation alone is not a move": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
 }
+
+
+def test_machines_of_several_kinds_are_named() -> None:
+    pool = StandingMachine("BearPool", "p1")
+    found = decide(obj(deleting=True), ClusterContext(OFF, machines=(M1, M2, pool)), POWERVS_CLUSTER)
+    assert found == WaitForMachines("IBMPowerVSMachine m1, m2; BearPool p1 of this cluster must be deleted first")
 
 
 @pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())

@@ -17,13 +17,14 @@ from freehold.providers.access.limits import Limits
 from freehold.providers.base import ConnectionContext
 from freehold.providers.ibm.access import IbmAccess
 from freehold.providers.ibm.provider import IBM
-from freehold.providers.registry import METADATA, PROVIDERS, REFERRED_TO, SERVED, TEMPLATES, provider_of
+from freehold.providers.registry import METADATA, MIRRORS, PROVIDERS, REFERRED_TO, SERVED, TEMPLATES, provider_of
 from harness.aws_served import Stored
 
 
 def test_every_served_kind_has_types_and_belongs_to_one_provider() -> None:
     """A listed kind without an account would stop the operator at its start."""
-    assert {kind.name for kind in crds.SERVED} == {*SERVED, *REFERRED_TO, *TEMPLATES, *METADATA}
+    mirrors = [kind.served for kind in MIRRORS]
+    assert {kind.name for kind in crds.SERVED} == {*SERVED, *mirrors, *REFERRED_TO, *TEMPLATES, *METADATA}
     assert [provider_of(kind) for kind in SERVED] == [each for each in PROVIDERS for _ in each.objects]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,10 +27,25 @@ from freehold.providers.objects.gate import (
 )
 
 GROUP = names.INFRASTRUCTURE_GROUP
-PARENT = ParentName("BearCluster", "bearclusters", ("region", "identityRef"))
+PARENT = ParentName(GROUP, "v1beta2", "BearCluster", "bearclusters", ("region", "identityRef"))
 MACHINE = ServedName(
-    GROUP, "v1beta2", "BearMachine", "bearmachines", "bearmachine.example.com", link=ClusterLink.MACHINE, parent=PARENT
+    GROUP,
+    "v1beta2",
+    "BearMachine",
+    "bearmachines",
+    "bearmachine.example.com",
+    link=ClusterLink.MACHINE,
+    parents=(PARENT,),
 )
+PLANE = ParentName(
+    names.CONTROL_PLANE_GROUP,
+    "v1beta2",
+    "BearControlPlane",
+    "bearcontrolplanes",
+    ("region",),
+    ClusterLink.CONTROL_PLANE,
+)
+OF_EITHER = replace(MACHINE, parents=(PARENT, PLANE))
 V2 = "cluster.x-k8s.io/v1beta2"
 AUTO, REQUIRED, OFF = ClusterApiMode.AUTO, ClusterApiMode.REQUIRED, ClusterApiMode.OFF
 PROVISIONED = {"initialization": {"infrastructureProvisioned": True}}
@@ -163,3 +179,67 @@ def test_the_pause_of_its_cluster_goes_before_every_wait() -> None:
     around = owned(data="", of=cluster(status=None, paused=True))
     assert isinstance(decide(machine(), around, MACHINE), Pause)
     assert isinstance(decide(machine(deleting=True), around, MACHINE), Pause)
+
+
+PLANE_REF = {"apiGroup": names.CONTROL_PLANE_GROUP, "kind": PLANE.kind, "name": "c-plane"}
+MIRROR_REF = {"apiGroup": GROUP, "kind": "BearMirror", "name": "c1"}
+INITIALIZED = {"initialization": {"infrastructureProvisioned": True, "controlPlaneInitialized": True}}
+PLANE_RECORD = {names.JOURNAL_ANNOTATION: journals.dumps(Journal(Owner("p-uuid", PLANE.kind, "ns", "c-plane")))}
+
+
+def plane(*, deleting: bool = False, **status: Any) -> dict[str, Any]:
+    found = infrastructure(name="c-plane", annotations=PLANE_RECORD, deleting=deleting)
+    return {**found, "kind": PLANE.kind, "status": status}
+
+
+def in_plane(status: Any = INITIALIZED, ref: Any = PLANE_REF, **of_plane: Any) -> ClusterContext:
+    of = {**cluster(status, MIRROR_REF), "spec": {"infrastructureRef": MIRROR_REF, "controlPlaneRef": ref}}
+    return owned(of=of, around=Around(owner(), of, plane(**of_plane)))
+
+
+V1_WORDS = {"infrastructureReady": True, "controlPlaneReady": True}
+OF_PLANES: dict[str, tuple[dict[str, Any], ClusterContext, str]] = {
+    "the Cluster says that it takes requests": (machine(), in_plane(), ""),
+    "in v1beta1's words": (machine(), in_plane(V1_WORDS), ""),
+    "of the Cluster only the infrastructure is there": (
+        machine(),
+        in_plane(PROVISIONED),
+        "control plane is initialized",
+    ),
+    "of the Cluster only the control plane is there": (
+        machine(),
+        in_plane({"controlPlaneReady": True}),
+        "infrastructure is provisioned",
+    ),
+    "the Cluster names neither kind": (
+        machine(),
+        in_plane(ref=MIRROR_REF),
+        "names no BearCluster and its Cluster's spec.controlPlaneRef names no BearControlPlane",
+    ),
+    "it is being deleted": (machine(), in_plane(deleting=True), "BearControlPlane 'c-plane' is being deleted"),
+    "alone": (machine(owned=False, **ALONE), ClusterContext(OFF, around=Around(parent=plane(initialized=True))), ""),
+    "alone, and its API server does not answer yet": (
+        machine(owned=False, **ALONE),
+        ClusterContext(OFF, around=Around(parent=plane(ready=True))),
+        "BearControlPlane 'c-plane' is not initialized yet",
+    ),
+    "alone, and there is nothing of the name": (
+        machine(owned=False, **ALONE),
+        ClusterContext(OFF),
+        "BearCluster 'c1' or BearControlPlane 'c1', which it is part of, does not exist",
+    ),
+}
+
+
+@pytest.mark.parametrize(("raw", "around", "waits"), OF_PLANES.values(), ids=OF_PLANES.keys())
+def test_a_machine_of_a_control_plane_waits_until_that_takes_requests(
+    raw: dict[str, Any], around: ClusterContext, waits: str
+) -> None:
+    """What it boots joins there."""
+    decision = decide(raw, around, OF_EITHER)
+    if not waits:
+        assert isinstance(decision, Proceed) and decision.around.parent == around.around.parent
+        return
+    assert isinstance(decision, Hold) and decision.reason == INFRA and waits in decision.message
+    leaving = {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    assert decide(leaving, around, OF_EITHER) == Release(around.around)

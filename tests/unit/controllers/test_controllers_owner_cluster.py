@@ -14,6 +14,7 @@ from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster
 from freehold.kube.errors import Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects import gate
@@ -37,6 +38,10 @@ REFERRER = {
         }
     },
 }
+
+
+def standing(*named: str) -> tuple[gate.StandingMachine, ...]:
+    return tuple(gate.StandingMachine("IBMPowerVSMachine", name) for name in named)
 
 
 def machine(name: str, cluster: str) -> Json:
@@ -111,11 +116,13 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
     """Machines of other clusters do not hold the delete; without a delete they are not read."""
     machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
-    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
+    assert (await around(leaving, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == standing(
+        "m1", "m2"
+    )
     assert (await around(OBJECT, gate.ClusterApiMode.OFF, ibmpowervsmachines=machines)).machines == ()
     owned = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     theirs = [machine("m1", "owner")]
-    assert (await around(owned, ibmpowervsmachines=theirs)).machines == ("m1",)
+    assert (await around(owned, ibmpowervsmachines=theirs)).machines == standing("m1")
 
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
@@ -140,7 +147,7 @@ def test_a_change_of_a_cluster_concerns_all_its_machines() -> None:
     assert list(build_cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
 
 
-MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
+MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=())
 MADE = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [{**OWNER, "kind": "Machine"}]}}
 
 
@@ -157,14 +164,16 @@ async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None
 
 async def test_an_object_without_a_cluster_reads_none() -> None:
     """CloudMetadata and similar kinds are served even if the API server does not let us read Clusters."""
-    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
+    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=())
     refused = Forbidden("RBAC")
     leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
     found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
     assert found == gate.ClusterContext(gate.ClusterApiMode.AUTO)
 
 
-MADE_OF = replace(MACHINE, parent=ParentName("AWSCluster", "awsclusters", ("region",)))
+MADE_OF = replace(
+    MACHINE, parents=(ParentName(names.INFRASTRUCTURE_GROUP, names.V1BETA2, "AWSCluster", "awsclusters", ("region",)),)
+)
 NAMED = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
 STANDS_IN = {"apiGroup": names.INFRASTRUCTURE_GROUP, "kind": "AWSCluster", "name": "infra"}
 PROVIDED = {"metadata": {"name": "referrer", "namespace": "ns"}, "spec": {"infrastructureRef": STANDS_IN}}
@@ -198,7 +207,7 @@ async def test_a_machine_of_a_cluster_that_is_gone_is_put_into_none_by_its_label
 @pytest.mark.parametrize("mode", (gate.ClusterApiMode.AUTO, gate.ClusterApiMode.OFF))
 async def test_the_label_of_a_machine_without_an_owner_names_what_it_is_part_of(mode: gate.ClusterApiMode) -> None:
     found = await around(LABELLED, mode, MADE_OF, customresourcedefinitions=GONE, awsclusters=INFRA)
-    assert found.around == gate.Around(infrastructure=INFRA)
+    assert found.around == gate.Around(parent=INFRA)
     assert (await around(OBJECT, mode, MADE_OF, customresourcedefinitions=GONE)).around == gate.Around()
 
 
@@ -234,3 +243,25 @@ def test_what_changes_around_a_machine_wakes_it() -> None:
 def test_no_secret_is_watched(served: ServedName, mode: gate.ClusterApiMode, watched: list[str]) -> None:
     """That would read all Secrets of a cluster."""
     assert [each.resource.plural for each in build_watches(served, mode, list, "")] == watched
+
+
+@pytest.mark.parametrize("mode", [gate.ClusterApiMode.AUTO, gate.ClusterApiMode.OFF])
+async def test_beside_a_control_plane_is_the_infrastructure_that_its_cluster_names(mode: gate.ClusterApiMode) -> None:
+    """Without Cluster API the Cluster of a manifest may be kept: what it names counts too."""
+    control_plane = {
+        "apiVersion": f"{AWS_MANAGED_CONTROL_PLANE.group}/v1beta2",
+        "kind": AWS_MANAGED_CONTROL_PLANE.kind,
+        "metadata": {"name": "cp", "namespace": "ns"},
+    }
+    infrastructure = {"kind": "AWSManagedCluster", "metadata": {"name": "infra"}}
+    infra_ref = {"apiGroup": names.INFRASTRUCTURE_GROUP, "kind": "AWSManagedCluster", "name": "infra"}
+    own_ref = {"apiGroup": AWS_MANAGED_CONTROL_PLANE.group, "kind": AWS_MANAGED_CONTROL_PLANE.kind, "name": "cp"}
+    cluster = {"metadata": {"name": "c"}, "spec": {"infrastructureRef": infra_ref, "controlPlaneRef": own_ref}}
+    answers = {"clusters": [cluster], "awsmanagedclusters": infrastructure, "awsmachines": []}
+    found = await around(control_plane, mode, AWS_MANAGED_CONTROL_PLANE, **answers)
+    assert found.around.infrastructure == infrastructure
+    for unread in ("clusters", "awsmanagedclusters"):
+        refused = await around(
+            control_plane, gate.ClusterApiMode.OFF, AWS_MANAGED_CONTROL_PLANE, **answers | {unread: REFUSED[0]}
+        )
+        assert refused.around.unread == "RBAC"

@@ -26,9 +26,9 @@ from freehold.providers.objects.identity import (
 from freehold.providers.objects.parents import find_standing, put_in_place
 from freehold.providers.registry import PROVIDERS
 
-PARENT = ParentName("BearCluster", "bearclusters", ("region", "identityRef"))
+PARENT = ParentName("g", "v1", "BearCluster", "bearclusters", ("region", "identityRef"))
 MACHINE = ServedName(
-    "g", "v1", "BearMachine", "bearmachines", "bearmachine.example.com", link=ClusterLink.MACHINE, parent=PARENT
+    "g", "v1", "BearMachine", "bearmachines", "bearmachine.example.com", link=ClusterLink.MACHINE, parents=(PARENT,)
 )
 RING = KeyRing.single(b"k" * 32)
 ROLE = {"kind": "BearIdentity", "name": "role"}
@@ -107,7 +107,7 @@ def test_where_a_machine_stands(
 
 
 def test_an_object_without_a_parent_says_its_account_itself() -> None:
-    assert find_standing(machine(), replace(MACHINE, parent=None), None) == ParentStanding()
+    assert find_standing(machine(), replace(MACHINE, parents=()), None) == ParentStanding()
     raw = machine()
     assert put_in_place(raw, ParentStanding()) == raw
     assert put_in_place(raw, HERE)["spec"] == {"size": 1, **HERE.place} and raw["spec"] == {"size": 1}
@@ -141,15 +141,14 @@ def test_a_status_that_was_cut_does_not_deny_the_record() -> None:
     assert identify(machine(JOURNAL, {"identity": held}), MACHINE.finalizer, RING) == KnownIdentity(JOURNAL)
 
 
-CHILDREN = [kind for provider in PROVIDERS for kind in provider.objects if kind.served.parent]
+CHILDREN = [kind for provider in PROVIDERS for kind in provider.objects if kind.served.parents]
 
 
 @pytest.mark.parametrize("kind", CHILDREN, ids=lambda kind: kind.served.kind)
 def test_the_api_server_keeps_where_an_object_stands(kind: ObjectKind) -> None:
     """It prunes what a CRD does not know, and then a lost journal could not be made again from status."""
-    assert kind.served.parent is not None
     (version,) = build_crd(kind.describe())["spec"]["versions"]
     status = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
     held = status["identity"]["properties"]
     assert {"within", "place"} <= held.keys()
-    assert held["place"]["properties"].keys() == set(kind.served.parent.place)
+    assert held["place"]["properties"].keys() == {field for parent in kind.served.parents for field in parent.place}

@@ -64,6 +64,8 @@ def test_our_own_journal_wakes_nothing_until_somebody_takes_it_out() -> None:
         ({"infrastructureReady": True}, True),
         ({"nodeRef": {"name": "n1"}}, True),
         ({"ready": True}, True),
+        ({"initialized": True}, True),
+        ({"controlPlaneReady": True}, True),
         ({"network": {"apiServerElb": {}}}, True),
     ],
 )
@@ -72,3 +74,14 @@ def test_machines_look_again_for_what_they_depend_on_and_not_for_every_status(st
     new = {**changed(), "status": status}
     assert predicates.machine_inputs_changed(BASE, new) is expected
     assert predicates.machine_inputs_changed(BASE, changed(generation=2))
+
+
+def test_only_the_profile_of_a_machine_matters_to_its_control_plane() -> None:
+    """A hundred machines have statuses that change."""
+    test = predicates.build_fields_changed(("iamInstanceProfile",))
+    old = {**changed(), "spec": {"iamInstanceProfile": "nodes", "instanceType": "t3.small"}}
+    assert not test(
+        old, {**changed(generation=2), "spec": {**old["spec"], "instanceType": "t3.large"}, "status": {"ready": True}}
+    )
+    assert test(old, {**old, "spec": {**old["spec"], "iamInstanceProfile": "others"}})
+    assert test(old, {**changed(labels={"cluster.x-k8s.io/cluster-name": "c2"}), "spec": old["spec"]})

@@ -15,7 +15,7 @@ from freehold.engine.keys import KeyRing
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.times import SETTLE
 from freehold.providers.objects.adapter import StatusUpdate
-from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, UnreadableCluster
+from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, StandingMachine, UnreadableCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example
@@ -70,7 +70,7 @@ def test_a_delete_that_waits_for_machines_is_reconciled_again() -> None:
     """Machines are not watched."""
     harness = Harness()
     harness.pass_once()
-    harness.around = ClusterContext(ClusterApiMode.OFF, machines=("m1",))
+    harness.around = ClusterContext(ClusterApiMode.OFF, machines=(StandingMachine("IBMPowerVSMachine", "m1"),))
     harness.object.delete()
     assert harness.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
 

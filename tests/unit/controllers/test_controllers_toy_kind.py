@@ -28,6 +28,7 @@ from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.access.accounts import Binding, NoCredentials
 from freehold.providers.objects import status
 from freehold.providers.objects.adapter import Desired, GraphMode, PassReport, RefusedSpec, StatusUpdate, WantedGraph
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import ClusterApiMode as ClusterApi
 from freehold.providers.objects.gate import ClusterContext, Proceed
 from freehold.providers.objects.spec_problems import SpecProblem
@@ -64,7 +65,7 @@ class ToyAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return {}
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> None:
+    def find_collection(self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND) -> None:
         return None
 
 

@@ -168,6 +168,38 @@ def test_a_secret_with_tags_needs_the_permission_to_tag_it(sim: Any) -> None:
     secrets.create_secret(Name=name, SecretString="x")
 
 
+def test_a_cluster_needs_permission_for_its_role_its_tags_and_its_key(sim: Any) -> None:
+    """https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html#list_eks-operations"""
+    _, subnets = sim.network()
+    role, key = sim.role("cluster"), sim.cloud.strangers.key()["arn"]
+    asked = {
+        "name": "one", "roleArn": role, "resourcesVpcConfig": {"subnetIds": subnets}, "tags": {"a": "b"},
+        "encryptionConfig": [{"resources": ["secrets"], "provider": {"keyArn": key}}],
+    }  # fmt: skip
+    passed = {"StringEquals": {"iam:PassedToService": "eks.amazonaws.com"}}
+    needs = [
+        _allowing("eks:CreateCluster", resource="arn:aws:eks:*:*:cluster/one"),
+        _allowing("eks:TagResource", resource="arn:aws:eks:*:*:cluster/one"),
+        {**_allowing("iam:PassRole", resource="arn:*:iam::*:role/cluster"), "Condition": passed},
+        _allowing("kms:DescribeKey", resource=key),
+        _allowing("kms:CreateGrant", resource=key),
+    ]
+    session = sim.sts.assume_role(RoleArn=sim.role("worker"), RoleSessionName="one")["Credentials"]
+    eks = _client(sim, "eks", session)
+    for left in needs:
+        _put(sim, [each for each in needs if each is not left])
+        (action,) = left["Action"]
+        with refused("InvalidRequestException" if action.startswith("kms") else "AccessDeniedException", action):
+            eks.create_cluster(**asked)
+    _put(sim, needs)
+    eks.create_cluster(**asked)
+
+
+def _put(sim: Any, statements: list[dict[str, Any]]) -> None:
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    sim.iam.put_role_policy(RoleName="worker", PolicyName="worker", PolicyDocument=document)
+
+
 def test_the_actions_that_know_tags_are_served() -> None:
     for service, actions in tag_conditions.BY_ACTION.items():
         assert actions <= set(OPERATIONS[service])

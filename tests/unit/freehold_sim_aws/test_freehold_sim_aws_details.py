@@ -307,24 +307,6 @@ def test_target_groups_of_addresses_and_of_http(sim: Any) -> None:
             sim.elbv2.modify_target_group_attributes(TargetGroupArn=web, Attributes=[{"Key": key, "Value": value}])
 
 
-def test_addons_of_eks(sim: Any) -> None:
-    sim.cluster()
-    addon = {"clusterName": "one", "addonName": "vpc-cni"}
-    with refused("InvalidParameterException"):
-        sim.eks.create_addon(clusterName="one", addonName="none")
-    sim.eks.create_addon(**addon, configurationValues="{}", tags={"a": "b"})
-    with refused("ResourceInUseException"):
-        sim.eks.create_addon(**addon)
-    sim.clock.advance(30)
-    shown = sim.eks.describe_addon(**addon)["addon"]
-    assert (shown["status"], shown["configurationValues"], shown["tags"]) == ("ACTIVE", "{}", {"a": "b"})
-    assert sim.eks.list_addons(clusterName="one")["addons"] == ["vpc-cni"]
-    sim.eks.delete_addon(**addon)
-    sim.clock.advance(20)
-    with refused("ResourceNotFoundException"):
-        sim.eks.describe_addon(**addon)
-
-
 def test_what_eks_needs(sim: Any) -> None:
     held = sim.cluster("held")
     subnets = held["resourcesVpcConfig"]["subnetIds"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -15,14 +15,15 @@ from freehold.cli.local.fast_read import ReadSession
 from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.user_audit import log_decision
 from freehold.cli.objects.naming import FoundObject
-from freehold.cli.objects.object_lookup import absent, of_name, short
+from freehold.cli.objects.object_lookup import absent, all_of, of_name, short
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import say, warn
 from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key
+from freehold.providers.objects.gate import find_referred_name
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import SERVED
+from freehold.providers.registry import MIRRORS, SERVED
 
 COLLECTABLE = tuple(resource_of(served) for served in SERVED if served.collectable)
 
@@ -55,20 +56,58 @@ def configure(cluster_name: str, namespace: str, tasks: str, **where: Unpack[Whe
 
 
 async def _annotate(target: Access, cluster: Key, wish: _Wish) -> None:
-    """Write one annotation; another writer's changes of the object stay. The sentences are clusterawsadm's."""
+    """Write one annotation; another writer's changes of the object stay. The sentences are clusterawsadm's.
+
+    A mirror that has the annotation with another value, as clusterawsadm writes it there, gets this one too.
+    """
     async with open_session(target) as session:
-        resource, key = await collected_object(session, cluster)
-        try:
-            patch = {"metadata": {"annotations": {wish.annotation: wish.value}}}
-            stored = await session.client.patch(resource, key, patch)
-        except ObjectNotFound as gone:
-            raise CliError(f"{resource.kind} {key} is gone meanwhile") from gone
-        if target.state is not None:
-            more = {wish.annotation: wish.value}
-            log_decision(target.state, session.clock, f"{resource.kind} {key}", "garbage collection", more)
+        collected = await collected_object(session, cluster)
+        stored = await _write(target, session, collected, wish)
+        for each in await _contradicting_mirrors(session, collected, wish):
+            await _write(target, session, each, wish)
         say(f"{wish.verb} garbage collection for cluster {cluster}")
-        for sentence in _warnings(session, f"{resource.kind} {key}", stored):
+        for sentence in _warnings(session, _call(collected), stored):
             warn(f"warning: {sentence}")
+
+
+async def _write(target: Access, session: Session, found: FoundObject, wish: _Wish) -> Json:
+    resource, key = found
+    more = {wish.annotation: wish.value}
+    try:
+        stored = await session.client.patch(resource, key, {"metadata": {"annotations": more}})
+    except ObjectNotFound as gone:
+        raise CliError(f"{_call(found)} is gone meanwhile") from gone
+    if target.state is not None:
+        log_decision(target.state, session.clock, _call(found), "garbage collection", more)
+    return stored
+
+
+def _call(found: FoundObject) -> str:
+    return f"{found[0].kind} {found[1]}"
+
+
+async def _contradicting_mirrors(session: ReadSession, collected: FoundObject, wish: _Wish) -> Sequence[FoundObject]:
+    """Find the mirrors of what is collected that have the annotation with another value."""
+    resource, key = collected
+    found = []
+    for kind in (each for each in MIRRORS if resource_of(each.source) == resource):
+        for cluster in await _list_clusters(session, key.namespace):
+            name = find_referred_name(cluster, kind.served)
+            if find_referred_name(cluster, kind.source) != key.name or not name:
+                continue
+            place = Key(key.namespace, name)
+            for mirror in await of_name(session, [resource_of(kind.served)], place):
+                said = (mirror["metadata"].get("annotations") or {}).get(wish.annotation)
+                if said not in (None, wish.value):
+                    found.append((resource_of(kind.served), place))
+    return found
+
+
+async def _list_clusters(session: ReadSession, namespace: str) -> Sequence[Json]:
+    try:
+        return await all_of(session, [CLUSTERS], namespace)
+    except ObjectNotFound:  # Cluster API is not installed
+        return ()
 
 
 def _warnings(session: Session, subject: str, stored: Json) -> Iterator[str]:
@@ -95,13 +134,11 @@ async def collected_object(session: ReadSession, cluster: Key) -> FoundObject:
         problem = f"Cluster {short(str(cluster))} refers to {resource.kind} {key}, which is not there"
     else:
         problem = await absent(session, COLLECTABLE, cluster)
-    raise CliError(f"{problem}. To list all: {hint('get', COLLECTABLE[0].plural, '-A')}")
+    raise CliError(f"{problem}. To list all: {hint('get', '-A')}")
 
 
 def _references(cluster: Json, namespace: str) -> Iterator[FoundObject]:
     """Return what a Cluster refers to and is collected, by its ``infrastructureRef`` or ``controlPlaneRef``."""
     for served in (each for each in SERVED if each.collectable):
-        reference = (cluster.get("spec") or {}).get(served.link.value) or {}
-        group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
-        if (group, reference.get("kind")) == (served.group, served.kind) and reference.get("name"):
-            yield resource_of(served), Key(namespace, str(reference["name"]))
+        if name := find_referred_name(cluster, served):
+            yield resource_of(served), Key(namespace, name)

@@ -65,7 +65,7 @@ async def _list_children(session: Session, served: ServedName) -> list[Json]:
 
     found: list[Json] = []
     for child, resource in zip(SERVED, OURS, strict=True):
-        if child.parent is not None and (child.group, child.parent.kind) == (served.group, served.kind):
+        if (served.group, served.kind) in {(each.group, each.kind) for each in child.parents}:
             for raw in await all_of(session, [resource], ""):
                 standing = find_standing(raw, child, None)
                 found += [put_in_place(raw, standing)] if standing else []
@@ -90,8 +90,8 @@ async def find_search_scope(
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
     for served, resource in zip(SERVED, OURS, strict=True):
-        if served.parent is not None:
-            continue  # its objects are where those of its parent's kind are, and are looked for with them
+        if served.parents:
+            continue  # its objects are where those of its parents' kinds are, and are looked for with them
         objects = [*await all_of(session, [resource], ""), *await _list_children(session, served)]
         access = settings.access[provider_of(served).name]
         around = AccountScope(objects, referred, (*regions, *access.regions), access.has_own)

@@ -20,7 +20,7 @@ from freehold.cli.output.terminal import choose_painter, tell, warn, width
 from freehold.cli.output.tree import document, remarks, tree_lines
 from freehold.cli.output.view import View, view
 from freehold.kube.resources import Json, Key, Resource
-from freehold.providers.registry import METADATA_RESOURCES
+from freehold.providers.registry import METADATA_RESOURCES, MIRRORS
 
 if TYPE_CHECKING:
     from freehold.cli.objects.manifests import ManifestDocument
@@ -64,6 +64,11 @@ def _say_no_tree(documents: Sequence[ManifestDocument]) -> str:
     about_tags = {(each.group, each.kind) for each in METADATA_RESOURCES}
     if any((each.api_version.rpartition("/")[0], each.kind) in about_tags for each in documents):
         return f"this manifest is about tags, and makes no resources: {hint('tags report')} says what has them"
+    named = {(each.api_version.rpartition("/")[0], each.kind) for each in documents}
+    for mirror in MIRRORS:
+        if (mirror.served.group, mirror.served.kind) in named:
+            source = mirror.source.kind
+            return f"an {mirror.served.kind} has no resources of its own: those of its cluster are the {source}'s"
     return "nothing in this manifest is served by Freehold"
 
 

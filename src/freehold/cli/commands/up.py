@@ -15,7 +15,7 @@ from freehold.cli.objects.following import Followed, UntilReady, ViewSnapshot, f
 from freehold.cli.output.hints import hint
 from freehold.cli.output.progress import CountProgress, display
 from freehold.cli.output.terminal import say, tell, warn
-from freehold.providers.registry import METADATA_RESOURCES, READ_RESOURCES
+from freehold.providers.registry import METADATA_RESOURCES, MIRROR_RESOURCES, READ_RESOURCES
 
 _LAST_STATUS = "this is its last status; its operator cannot be asked here when it looked at the cloud"
 
@@ -57,7 +57,7 @@ async def _apply_and_wait(
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:
-            if not any(each.resource in METADATA_RESOURCES for each in wanted):
+            if not any(each.resource in (*METADATA_RESOURCES, *MIRROR_RESOURCES) for each in wanted):
                 say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
@@ -82,10 +82,14 @@ def _print_applied(applied: Sequence[Applied]) -> None:
     read = [each for each in applied if each.target.resource in READ_RESOURCES]
     if read:
         tell(f"kept, read where a cluster names it: {_count_kinds(read)}")
+    mirrors = [each for each in applied if each.target.resource in MIRROR_RESOURCES]
+    if mirrors:
+        tell(f"kept, shows what its control plane has: {_count_kinds(mirrors)}")
     tags = [each for each in applied if each.target.resource in METADATA_RESOURCES]
     if tags:
         tell(f"kept, worked on as long as {hint('serve')} or an operator runs: {_count_kinds(tags)}")
-    others = [each for each in applied if not each.target.ours and each not in read and each not in tags]
+    told = (*read, *mirrors, *tags)
+    others = [each for each in applied if not each.target.ours and each not in told]
     if others:
         tell(f"kept, not served by Freehold: {_count_kinds(others)}")
 

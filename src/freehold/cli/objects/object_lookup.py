@@ -10,7 +10,7 @@ from freehold.cli.objects.kinds import NOUN
 from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.objects.gate import find_cluster_name
-from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.objects.served_resources import resource_around
 from freehold.providers.registry import SERVED
 
 
@@ -40,10 +40,10 @@ async def list_machines(session: ReadSession, raw: Json) -> list[Json]:
     """List the served machines that are part of this cluster, by the label that Cluster API puts on them."""
     served = {each.kind: each for each in SERVED}
     owner = served.get(str(raw.get("kind")))
-    if owner is None or owner.machines is None or owner.machines.kind not in served:
+    resources = [resource_around(each) for each in owner.machines if each.kind in served] if owner else []
+    if owner is None or not resources:
         return []
     selector = f"{CLUSTER_NAME_LABEL}={find_cluster_name(raw, owner.link)}"
-    resources = [resource_of(served[owner.machines.kind])]
     found = await all_of(session, resources, raw["metadata"].get("namespace", ""), selector=selector)
     return sorted(found, key=lambda each: str(each["metadata"]["name"]))
 

@@ -18,10 +18,10 @@ from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.providers.crds import PLACEHOLDERS
 from freehold.providers.objects.gate import owner_of, refers_to
-from freehold.providers.registry import TEMPLATE_RESOURCES, served_of
+from freehold.providers.registry import MIRROR_RESOURCES, TEMPLATE_RESOURCES, served_of
 
 _KEPT = tuple(Resource(each.group, each.version, each.plural, each.kind) for each in PLACEHOLDERS)
-_KINDS = (*_KEPT, *TEMPLATE_RESOURCES, *OURS)
+_KINDS = (*_KEPT, *TEMPLATE_RESOURCES, *MIRROR_RESOURCES, *OURS)
 """Those of Cluster API's templates; of what is not installed, or may not be read, nothing is said."""
 
 _Name = tuple[str, str]

@@ -16,6 +16,7 @@ from freehold.collection.things import DEFAULT_TASKS, CollectionTask
 from freehold.controllers.app import Settings, open_connections
 from freehold.controllers.collecting import find_rivals
 from freehold.controllers.connections import find_accounts
+from freehold.controllers.owner_cluster import OwnerClusterReader
 from freehold.controllers.plan.collection import CollectionPlan, Fate, Leftover
 from freehold.controllers.read_only_context import build_read_only_context
 from freehold.engine.collection import Site
@@ -30,7 +31,9 @@ from freehold.providers.access.audit import NoAudit
 from freehold.providers.base import ObjectReader
 from freehold.providers.objects import identity, parents
 from freehold.providers.objects.adapter import CollectionRequest
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.collection_condition import observe_collection
+from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.registry import SERVED, served_of
 
 Stored = Callable[[], Awaitable[Iterable[Json]]]
@@ -49,7 +52,9 @@ async def plan_collections(
             served = served_of(str(raw["kind"]))
             standing = parents.find_standing(raw, served, None)
             binding = await bind_in_place(accounts[served.kind], raw, served, standing)
-            found.append(await plan_collection(raw, binding, ring, once.read))
+            owners = OwnerClusterReader(client, ClusterApiMode(settings.cluster_api), served)
+            around = (await owners.read_context(raw)).around if served.infrastructure else NOTHING_AROUND
+            found.append(await plan_collection(raw, binding, ring, once.read, around))
         return found
 
 
@@ -66,7 +71,9 @@ class _StoredOnce:
         return self._found
 
 
-async def plan_collection(raw: Json, binding: Binding | NoCredentials, ring: KeyRing, stored: Stored) -> CollectionPlan:
+async def plan_collection(
+    raw: Json, binding: Binding | NoCredentials, ring: KeyRing, stored: Stored, around: Around = NOTHING_AROUND
+) -> CollectionPlan:
     """Plan the collection of one object, with its account passed in."""
     begun = CollectionPlan(str(raw["kind"]), str(key_of(raw)))
     try:
@@ -77,7 +84,7 @@ async def plan_collection(raw: Json, binding: Binding | NoCredentials, ring: Key
         return replace(begun, notes=("it has not been served yet: nothing of it is in the cloud",))
     if isinstance(binding, NoCredentials):
         return replace(begun, unanswered=(binding.message,))
-    wanted = binding.adapter.find_collection(raw, journal)
+    wanted = binding.adapter.find_collection(raw, journal, around)
     if wanted is None:
         return replace(begun, notes=(f"nothing is collected with an {raw['kind']}",))
     asked = _add_policy(begun, wanted)

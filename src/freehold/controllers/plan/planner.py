@@ -108,7 +108,7 @@ async def plan_with_accounts(
     decision = gate.decide(copied.raw, cluster, served)
     if isinstance(decision, gate.Hold) and decision.reason in gate.WAITS_OF_MACHINES:
         return Plan(str(key_of(copied.raw)), notes=(f"it waits: {decision.message}",), kind=served.kind)
-    standing = parents.find_standing(copied.raw, served, cluster.around.infrastructure)
+    standing = parents.find_standing(copied.raw, served, cluster.around.parent)
     binding = await bind_in_place(accounts, copied.raw, served, standing)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,), kind=served.kind)
@@ -212,7 +212,8 @@ class _DryRun:
 
     def _explain_collection(self, report: PassReport, rows: Sequence[PlanRow]) -> tuple[str, ...]:
         """Explain which deletes wait for the collection of leftovers, or why nothing is collected."""
-        found = self._adapter.find_collection(self._stored, self._before) if report.deleting and self._before else None
+        before = self._before if report.deleting else None
+        found = self._adapter.find_collection(self._stored, before, report.around) if before else None
         registry = self._deps.registry
         doomed = {row.kind for row in rows if row.action is PlanAction.DELETE and row.kind in registry}
         waiting = ", ".join(sorted(kind for kind in doomed if registry[kind].deletion.after_collection))
@@ -345,8 +346,10 @@ class _ReportingAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return self._inner.rebuild_spec(owner, found)
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
-        return self._inner.find_collection(raw, journal)
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: gate.Around = gate.NOTHING_AROUND
+    ) -> CollectionRequest | None:
+        return self._inner.find_collection(raw, journal, around)
 
 
 class _DryAccount:

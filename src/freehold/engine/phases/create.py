@@ -43,12 +43,20 @@ def drop_stale_refs(ctx: PassContext) -> None:
         if entry.state is RecordState.GIVEN:
             stale = given != entry.id if given else node.given is None
         elif entry.state is RecordState.REUSED:
-            seen = ctx.node(key).last_seen
-            stale = bool(given) or (seen is not None and seen.name != node.name)
+            stale = bool(given) or _has_another_name(ctx, node)
         else:
             stale = bool(given) and given != entry.id
         if stale:
             _release_record(ctx, key, entry)
+
+
+def _has_another_name(ctx: PassContext, node: Node) -> bool:
+    """Return whether what was last seen of others is not what the node names now."""
+    seen, attribute = ctx.node(node.key).last_seen, ctx.kind(node.key).naming.name_attribute
+    if seen is None or not attribute:
+        return seen is not None and seen.name != node.name
+    known = node.requires <= ctx.ready_nodes.keys()
+    return known and node.request(ctx.ready_nodes)[attribute] != seen.attributes.get(attribute)
 
 
 def _release_record(ctx: PassContext, key: NodeKey, entry: Entry) -> None:

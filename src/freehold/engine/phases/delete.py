@@ -388,7 +388,9 @@ async def _request_delete(ctx: PassContext, key: NodeKey, parts_out: Waiting | E
     occupied = await _find_foreign_children(ctx, key)
     if occupied is None:
         entry = ctx.journal.entries[key]
-        await ctx.kind(key).driver.delete(Ref(entry.id, entry.target))
+        told = ctx.kind(key).deletion.told
+        set_ = frozenset(name for name in told if entry.request and entry.request.get(name))
+        await ctx.kind(key).driver.delete(Ref(entry.id, entry.target, told=set_))
     return occupied
 
 

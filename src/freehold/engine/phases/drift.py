@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.engine import birth_marks
 from freehold.engine.context import PassContext
-from freehold.engine.errors import CloudError, Invalid, NeedsPerson, NotFound
+from freehold.engine.errors import CloudError, Invalid, NeedsPerson, NotFound, NotReady, Surpassed
 from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
@@ -16,6 +16,10 @@ from freehold.engine.phases import parts
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Part, Ref, Request
 from freehold.engine.secret_values import without_digests
+from freehold.engine.state import earliest
+
+BUSY_LOOK, BUSY_LOOKS = 15.0, 60.0
+"""Seconds until the next look at what the cloud changes, while another change waits for that: at first, and at most."""
 
 
 async def apply_spec(ctx: PassContext) -> None:
@@ -89,7 +93,8 @@ async def _sync_node(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | C
     due = None if inside is None or isinstance(inside, CloudError) else parts.plan_changes(ctx, key, inside)
     no_part = await _catch_refusal(parts.add_and_change(ctx, key, due), of_part=True) if due else None
     wanted = node.request(ctx.ready_nodes)
-    no_change = await _catch_refusal(_change_attributes(ctx, key, wanted))
+    surpassed: list[str] = []
+    no_change = await _catch_refusal(_change_attributes(ctx, key, wanted, surpassed))
     if isinstance(inside, CloudError):
         raise inside
     if due and isinstance(no_part, Invalid | NotFound):
@@ -106,7 +111,7 @@ async def _sync_node(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | C
     reason = Reason.DRIFTED if differences else None
     fixed = sorted(drifted.keys() - kind.attributes.changeable)
     note = f"{', '.join(differences)}: it is not changed in place; {_explain_mend(kind, fixed)}" if differences else ""
-    note = "; ".join(filter(None, (note, *ctx.node(key).parts.waiting)))
+    note = "; ".join(filter(None, (note, *surpassed, *ctx.node(key).parts.waiting)))
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
@@ -126,15 +131,36 @@ async def _catch_refusal(write: Awaitable[None], *, of_part: bool = False) -> Cl
     return None
 
 
-async def _change_attributes(ctx: PassContext, key: NodeKey, wanted: Request) -> None:
-    """Bring the attributes to the spec. What they were stays known until the cloud has taken all of the change."""
-    observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
+async def _change_attributes(ctx: PassContext, key: NodeKey, wanted: Request, surpassed: list[str]) -> None:
+    """Bring the attributes to the spec. What they were stays known until the cloud has taken all of the change.
+
+    Puts into ``surpassed`` what the cloud has changed beyond the spec by itself. A change that it never makes does not
+    hold up the others.
+    """
+    observed, judge = ctx.node(key).observed, ctx.kind(key).attributes.judge
     changes = _find_changes(ctx, key, observed, wanted)
-    if not changes:
-        return
-    await ctx.kind(key).driver.update(Ref(entry.id, entry.target), changes)
+    impossible = await judge.find_impossible(observed, changes) if judge and changes else {}
+    possible = {name: value for name, value in changes.items() if name not in impossible}
+    if possible:
+        beside = {name: wanted[name] for name in ctx.kind(key).attributes.beside if name in wanted}
+        await _send_changes(ctx, key, observed, possible, beside)
+    surpassed += [each.message for each in impossible.values() if isinstance(each, Surpassed)]
+    for refused in impossible.values():
+        if not isinstance(refused, Surpassed):
+            raise refused
+
+
+async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, changes: Request, beside: Request) -> None:
+    """Send changes, unless the cloud takes none before it is done with another one."""
+    node, entry = ctx.node(key), ctx.journal.entries[key]
+    if observed.busy and not ctx.deps.foresees:
+        node.busy_since = earliest(node.busy_since, ctx.now)
+        after = min(max(BUSY_LOOK, (ctx.now - node.busy_since) / 4), BUSY_LOOKS)
+        raise NotReady(f"{observed.busy}; {', '.join(sorted(changes))} follows", after=after)
+    node.busy_since = None
+    await ctx.kind(key).driver.update(Ref(entry.id, entry.target), {**beside, **changes})
     name, attributes = str(changes.get("name", observed.name)), {**observed.attributes, **changes}
-    ctx.node(key).last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
+    node.last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
 
 
 def _find_changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:
@@ -144,7 +170,13 @@ def _find_changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Re
         by_name = replace(observed, tags=None)  # a birth mark among its tags stays for life
         born = birth_marks.has_birth_mark(ctx, key, by_name)
         mutable &= {"name"} if born else frozenset()
-    return {a: wanted[a] for a in sorted(mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
+    compared = mutable - _left_to_cloud(ctx.kind(key), wanted)
+    return {a: wanted[a] for a in sorted(compared) if a in wanted and observed.attributes.get(a) != wanted[a]}
+
+
+def _left_to_cloud(kind: Kind, wanted: Request) -> frozenset[str]:
+    """Return the attributes that the cloud chooses, because the request says nothing of them."""
+    return frozenset(name for name in kind.attributes.chosen if not wanted.get(name))
 
 
 def _is_shared(ctx: PassContext, key: NodeKey) -> bool:
@@ -192,7 +224,7 @@ def _find_drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Requ
         return {}
     pairs = {
         a: (observed.attributes[a], wanted[a])
-        for a in wanted.keys() & observed.attributes.keys() - kind.attributes.mutable
+        for a in (wanted.keys() & observed.attributes.keys()) - kind.attributes.mutable - _left_to_cloud(kind, wanted)
     }
     if asked is not None:
         pairs |= {a: (without_digests(asked.get(a)), wanted[a]) for a in kind.attributes.create_only & wanted.keys()}

@@ -100,9 +100,9 @@ async def bind_in_place(
     accounts: Accounts, raw: Json, served: ServedName, standing: ParentStanding | None
 ) -> Binding | NoCredentials:
     """Find the account and adapter of an object that may be in the account of its parent (parents.find_standing)."""
-    if served.parent is None:
+    if not served.parents:
         return await accounts.bind(raw)
-    parent = served.parent.kind
+    parent = " or ".join(each.kind for each in served.parents)
     if standing is None:
         return NoCredentials(
             f"its {parent} is not there, and neither its record nor its status says in which account it is: restore "

@@ -19,6 +19,14 @@ AWS_MACHINE_TEMPLATE_KIND: Final = "AWSMachineTemplate"
 AWS_MACHINE_TEMPLATE_PLURAL: Final = "awsmachinetemplates"
 AWS_CLUSTER_TEMPLATE_KIND: Final = "AWSClusterTemplate"
 AWS_CLUSTER_TEMPLATE_PLURAL: Final = "awsclustertemplates"
+AWS_MANAGED_CONTROL_PLANE_KIND: Final = "AWSManagedControlPlane"
+AWS_MANAGED_CONTROL_PLANE_PLURAL: Final = "awsmanagedcontrolplanes"
+AWS_MANAGED_CONTROL_PLANE_TEMPLATE_KIND: Final = "AWSManagedControlPlaneTemplate"
+AWS_MANAGED_CONTROL_PLANE_TEMPLATE_PLURAL: Final = "awsmanagedcontrolplanetemplates"
+AWS_MANAGED_CLUSTER_KIND: Final = "AWSManagedCluster"
+AWS_MANAGED_CLUSTER_PLURAL: Final = "awsmanagedclusters"
+AWS_MANAGED_CLUSTER_TEMPLATE_KIND: Final = "AWSManagedClusterTemplate"
+AWS_MANAGED_CLUSTER_TEMPLATE_PLURAL: Final = "awsmanagedclustertemplates"
 AWS_STATIC_IDENTITY_KIND: Final = "AWSClusterStaticIdentity"
 AWS_STATIC_IDENTITY_PLURAL: Final = "awsclusterstaticidentities"
 AWS_ROLE_IDENTITY_KIND: Final = "AWSClusterRoleIdentity"
@@ -35,6 +43,9 @@ AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
 """The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
 
 AWS_MACHINE_FINALIZER: Final = "awsmachine.infrastructure.cluster.x-k8s.io"
+"""The same name as upstream's."""
+
+AWS_MANAGED_CONTROL_PLANE_FINALIZER: Final = "awsmanagedcontrolplane.controlplane.cluster.x-k8s.io"
 """The same name as upstream's."""
 
 AWS_TAG_PREFIX: Final = "freehold.dev/"
@@ -85,6 +96,34 @@ AWS_PART_CONDITIONS: Final[tuple[str, ...]] = (
     S3_BUCKET_CREATED,
 )
 """The conditions that ``Ready`` summarizes, in the order of upstream's steps."""
+
+# Condition types of a control plane: v1beta2's, upstream's controlplane/eks/api/v1beta2/conditions_consts.go
+IAM_CONTROL_PLANE_ROLES_READY: Final = "IAMControlPlaneRolesReady"
+EKS_CONTROL_PLANE_READY: Final = "EKSControlPlaneReady"
+EKS_CONTROL_PLANE_CREATING: Final = "EKSControlPlaneCreating"
+EKS_CONTROL_PLANE_UPDATING: Final = "EKSControlPlaneUpdating"
+IAM_AUTHENTICATOR_CONFIGURED: Final = "IAMAuthenticatorConfigured"
+EKS_ADDONS_CONFIGURED: Final = "EKSAddonsConfigured"
+EKS_IDENTITY_PROVIDER_CONFIGURED: Final = "EKSIdentityProviderConfigured"
+
+AWS_CONTROL_PLANE_PART_CONDITIONS: Final[tuple[str, ...]] = (
+    PRINCIPAL_USAGE_ALLOWED,
+    PRINCIPAL_CREDENTIAL_RETRIEVED,
+    AWS_VPC_READY,
+    SECONDARY_CIDRS_READY,
+    SUBNETS_READY,
+    INTERNET_GATEWAY_READY,
+    EGRESS_ONLY_INTERNET_GATEWAY_READY,
+    NAT_GATEWAYS_READY,
+    ROUTE_TABLES_READY,
+    VPC_ENDPOINTS_READY,
+    CLUSTER_SECURITY_GROUPS_READY,
+    BASTION_HOST_READY,
+    IAM_CONTROL_PLANE_ROLES_READY,
+    EKS_CONTROL_PLANE_READY,
+    EKS_ADDONS_CONFIGURED,
+)
+"""The conditions of a control plane that ``Ready`` summarizes, in the order of upstream's steps."""
 
 REASON_PRINCIPAL_USAGE_UNAUTHORIZED: Final = "PrincipalUsageUnauthorized"
 REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED: Final = "PrincipalCredentialRetrievalFailed"

@@ -19,7 +19,17 @@ from freehold.providers.aws.session import AwsSession
 Json = dict[str, Any]
 T = TypeVar("T")
 
-TAGGING = frozenset({"create_tags", "tag_resources", "tag_resource", "add_tags", "tag_role", "tag_instance_profile"})
+TAGGING = frozenset(
+    {
+        "create_tags",
+        "tag_resources",
+        "tag_resource",
+        "add_tags",
+        "tag_role",
+        "tag_instance_profile",
+        "tag_open_id_connect_provider",
+    }
+)
 PARTS = frozenset({"create_route", "create_load_balancer_listeners"})
 """Creates that are not fenced: a part is in a resource of ours, never lost, and no write of the object precedes it."""
 

@@ -47,6 +47,8 @@ class DecodedResource:
     """AWS's words on why it failed."""
     incarnation: str = ""
     """Tells a resource from a later one with the same id, where ids are names."""
+    busy: str = ""
+    """What AWS does with it now, for a person; until that is over it takes no change."""
 
     @property
     def name(self) -> str:
@@ -68,6 +70,7 @@ class DecodedResource:
             parts=self.parts if self.shows_parts else None,
             attributes=self.attributes,
             incarnation=self.incarnation,
+            busy=self.busy,
         )
 
 

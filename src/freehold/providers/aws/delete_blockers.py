@@ -66,13 +66,21 @@ async def balancer_interfaces(client: AwsClient, name: str) -> tuple[str, ...]:
     """Return the interfaces that a load balancer leaves in its subnets for minutes after its delete.
 
     Their description has the name of a classic load balancer, and for others the end of the ARN
-    (https://repost.aws/knowledge-center/elb-find-load-balancer-IP). Empty where they may not be read: then the deletes
-    of what they block are tried, and refused, until the interfaces are gone.
+    (https://repost.aws/knowledge-center/elb-find-load-balancer-IP).
     """
-    filters = [{"Name": "description", "Values": [f"ELB {name}"]}]
+    return await described_interfaces(client, f"ELB {name}")
+
+
+async def described_interfaces(client: AwsClient, description: str) -> tuple[str, ...]:
+    """Return the interfaces that a service made, by their description.
+
+    Empty where they may not be read: then the deletes of what they block are tried, and refused, until the interfaces
+    are gone.
+    """
+    filters = [{"Name": "description", "Values": [description]}]
     operation, items = "describe_network_interfaces", "NetworkInterfaces"
     try:
-        rows = await client.read_list("ec2", operation, items, f"those of ELB {name}", Filters=filters)
+        rows = await client.read_list("ec2", operation, items, f"those of {description}", Filters=filters)
     except Denied:
         return ()
     found = sorted(str(row["NetworkInterfaceId"]) for row in rows)

@@ -189,6 +189,40 @@ RULES: tuple[AwsErrorRule, ...] = (
         "*.Duplicate *AlreadyExists *AlreadyExistsException *AlreadyExistsFault Duplicate* EntityAlreadyExists "
         "ResourceExistsException BucketAlreadyOwnedByYou BucketAlreadyExists",
     ),
+    # One update at a time: https://github.com/aws-controllers-k8s/community/issues/1192.
+    _rule(
+        engine_errors.NotReady,
+        "It is asked again when the update that is under way is over",
+        "ResourceInUseException",
+        operations="UpdateClusterConfig UpdateClusterVersion AssociateEncryptionConfig UpdateAddon",
+    ),
+    _rule(
+        engine_errors.InUse,
+        "Take its protection against deletion off",
+        "InvalidRequestException",
+        operations="DeleteCluster",
+    ),
+    # "The request is invalid given the state of the cluster" (the errors of each of these operations).
+    _rule(
+        engine_errors.NotReady,
+        "It is asked again when the change that is under way is over",
+        "InvalidRequestException",
+        operations="UpdateClusterConfig UpdateClusterVersion AssociateEncryptionConfig CreateAddon UpdateAddon "
+        "DeleteAddon",
+    ),
+    # A new role can be assumed some seconds later: https://github.com/aws/aws-cdk/issues/16037.
+    _rule(
+        engine_errors.NotReady,
+        "A new role can be used after some seconds; check that it exists and trusts eks.amazonaws.com",
+        "InvalidParameterException",
+        operations="CreateCluster",
+        words=r"could not be assumed",
+    ),
+    _rule(
+        engine_errors.Invalid,
+        "Choose subnets in the zones that it names",
+        "UnsupportedAvailabilityZoneException",
+    ),
     # -- what stands in the way --------------------------------------------------------------------------------
     _rule(
         engine_errors.InUse,
@@ -211,6 +245,7 @@ RULES: tuple[AwsErrorRule, ...] = (
         "InvalidStateException InvalidGatewayState UnmodifiableEntity ResourceNotReady "
         "ResourcePropagationDelayException EntityTemporarilyUnmodifiable *NotReady CapacityReservationPending",
     ),
+    _rule(engine_errors.NotReady, "It is asked again when the issuer answers", "OpenIdIdpCommunicationError*"),
     # Elastic Load Balancing learns from EC2 that an instance runs.
     _rule(
         engine_errors.NotReady,

@@ -114,26 +114,29 @@ class AwsFacts:
         found = await read_by_id(self._client, security_group.READ, idents)
         return {ident: seen.attributes["vpc_id"] for ident, seen in found.items()}
 
-    async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
+    async def namesakes(self, cluster: str, uuid: str, of_workloads: str = "") -> TagsByArn:
         """Return what CAPA's tag or the cloud controller's gives to a cluster of this name, of this owner too.
+
+        ``of_workloads`` is the name in the cloud controller's tag, ``cluster`` where it is empty.
 
         Not cached: it decides whether to create. The index still shows resources that are gone, so those of others are
         read from their own services.
         """
-        shown = await self._find_named(cluster)
+        name = of_workloads or cluster
+        shown = await self._find_named(cluster, name)
         own = {arn: tags for arn, tags in shown.items() if tags.get(UUID) == uuid}
         if all(map(_has_instance_tags, find_foreign(uuid, shown))):
             return own
         there = await self._drop_ended([arn for arn in shown if not _has_instance_tags(arn)], shown)
-        return {arn: tags for arn, tags in there.items() if _has_cluster_tag(tags, cluster)}
+        return {arn: tags for arn, tags in there.items() if _has_cluster_tag(tags, cluster, name)}
 
-    async def _find_named(self, cluster: str) -> TagsByArn:
+    async def _find_named(self, cluster: str, of_workloads: str) -> TagsByArn:
         """Return what has either tag.
 
         The index has no query for "this key or that one", and shows a new resource late; EC2's own list shows one at
         once. https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
         """
-        keys = [cluster_key(cluster), cloud_provider_key(cluster)]
+        keys = [cluster_key(cluster), cloud_provider_key(of_workloads)]
         asked = (
             self._tags.find_by_tag(keys[0]),
             self._tags.find_by_tag(keys[1], [Lifecycle.OWNED.value]),
@@ -143,7 +146,7 @@ class AwsFacts:
         for answer in await run_together(asked):
             if isinstance(answer, Exception):
                 raise answer
-            found |= {arn: tags for arn, tags in answer.items() if _has_cluster_tag(tags, cluster)}
+            found |= {arn: tags for arn, tags in answer.items() if _has_cluster_tag(tags, cluster, of_workloads)}
         return found
 
     async def _drop_ended(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
@@ -193,13 +196,13 @@ class AwsFacts:
         return str(body["Parameter"]["Value"])
 
 
-def _has_cluster_tag(tags: Mapping[str, str], cluster: str) -> bool:
+def _has_cluster_tag(tags: Mapping[str, str], cluster: str, of_workloads: str) -> bool:
     """Return whether the tags give it to the cluster: CAPA's tag, or the cloud controller's and CAPA's collector's.
 
     The collector takes what has their tag with ``owned``; ``shared`` is on networks that clusters only use
     (https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/gc/cleanup.go).
     """
-    return cluster_key(cluster) in tags or tags.get(cloud_provider_key(cluster)) == Lifecycle.OWNED.value
+    return cluster_key(cluster) in tags or tags.get(cloud_provider_key(of_workloads)) == Lifecycle.OWNED.value
 
 
 def _has_instance_tags(arn: str) -> bool:

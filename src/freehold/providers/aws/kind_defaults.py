@@ -58,7 +58,7 @@ def aws_kind(
         attributes=attributes,
         parts=parts,
         deletion=replace(deletion, usual_time=facts.delete_time),
-        reads=reads,
+        reads=replace(reads, indexed=bool(facts.indexed_as)),
     )
 
 

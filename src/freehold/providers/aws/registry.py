@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold.engine.kinds import Registry
-from freehold.providers.aws.api_names import AWS_MACHINE_KIND
+from freehold.providers.aws.api_names import AWS_CLUSTER_KIND, AWS_MACHINE_KIND, AWS_MANAGED_CONTROL_PLANE_KIND
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import FACTS, KindFacts
 from freehold.providers.aws.kinds import (
     bootstrap_secret,
     classic_load_balancer,
     egress_only_gateway,
+    eks_access_entry,
+    eks_addon,
+    eks_cluster,
     elastic_ip,
+    iam_role,
     instance,
     internet_gateway,
     listener,
     nat_gateway,
     network_load_balancer,
+    oidc_provider,
     route_table,
     s3_bucket,
     security_group,
@@ -29,6 +34,12 @@ from freehold.providers.aws.kinds import (
 
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
+OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry"})
+"""The kinds that only a managed control plane may have."""
+NOT_OF_CONTROL_PLANES = frozenset(
+    {"classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket", "bootstrap-secret"}
+)
+"""The kinds that a managed control plane never has: EKS has its own endpoint, and machines their own secrets."""
 
 
 def aws_kinds(client: AwsClient) -> Registry:
@@ -43,13 +54,18 @@ def aws_kinds(client: AwsClient) -> Registry:
         route_table.kind(client),
         security_group.kind(client),
         vpc_endpoint.kind(client),
+        instance.kind(client),
         classic_load_balancer.kind(client),
         network_load_balancer.kind(client),
         target_group.kind(client),
         listener.kind(client),
         s3_bucket.kind(client),
-        instance.kind(client),
         bootstrap_secret.kind(client),
+        eks_cluster.kind(client),
+        eks_addon.kind(client),
+        eks_access_entry.kind(client),
+        iam_role.kind(client),
+        oidc_provider.kind(client),
     )
     region = client.session.region
     return Registry(
@@ -57,11 +73,19 @@ def aws_kinds(client: AwsClient) -> Registry:
             replace(
                 kind,
                 deletion=replace(kind.deletion, delete_command=_delete_command(FACTS[kind.name], region)),
-                never_of=frozenset() if kind.name in OF_MACHINES else frozenset({AWS_MACHINE_KIND}),
+                never_of=_objects_without(kind.name),
             )
             for kind in kinds
         ]
     )
+
+
+def _objects_without(kind: str) -> frozenset[str]:
+    """Return the kinds of objects that never have a resource of this kind."""
+    if kind in OF_CONTROL_PLANES:
+        return frozenset({AWS_CLUSTER_KIND, AWS_MACHINE_KIND})
+    never = frozenset() if kind in OF_MACHINES else frozenset({AWS_MACHINE_KIND})
+    return never | {AWS_MANAGED_CONTROL_PLANE_KIND} if kind in NOT_OF_CONTROL_PLANES else never
 
 
 def _delete_command(facts: KindFacts, region: str) -> str:

@@ -22,6 +22,7 @@ from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Outcome
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.kept_secrets import NO_SECRETS, SecretsReport, WantedSecret
@@ -109,7 +110,7 @@ class PassReport:
     """The report of a pass. A deletion needs no ``plan``; ``deleted`` are the ids of resources that it saw disappear.
 
     ``collected`` says what of the cluster's workloads was collected, and what stays; empty until the collection is
-    done. ``secrets`` says what became of the object's Secrets.
+    done. ``secrets`` says what became of the object's Secrets. ``around`` is what surrounds the object.
     """
 
     plan: Desired | None
@@ -119,6 +120,7 @@ class PassReport:
     deleted: frozenset[str] = frozenset()
     collected: str = ""
     secrets: SecretsReport = NO_SECRETS
+    around: Around = NOTHING_AROUND
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,11 @@ class Adapter(Protocol):
         """
         ...
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
-        """Find the collection that the object wants; None for a kind without one. Pure."""
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
+        """Find the collection that the object wants; None for a kind without one. Pure.
+
+        What the infrastructure in ``around`` says counts too.
+        """
         ...

@@ -1,45 +1,70 @@
-"""What surrounds a machine: its owner Machine, its Cluster, and the infrastructure that it is part of. Pure.
+"""What surrounds a machine: its owner Machine, its Cluster, and what it is part of; and what surrounds that. Pure.
 
 The order of the waits is that of the contract (docs/reference/capi-contract.md C38).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ParentName
-from freehold.providers.objects.parents import read_standing
+from freehold.api.served import ClusterLink, InfrastructureName, ParentName, ServedName
+from freehold.providers.objects.parents import kind_of_parent, read_standing
 
 
 @dataclass(frozen=True)
 class Around:
-    """The raw objects around a machine, in whichever version they were served; None for what there is not.
+    """The raw objects around an object, in whichever version they were served; None for what there is not.
 
-    ``infrastructure`` is what the Cluster refers to, or the cluster that the label of a machine without owner names.
-    ``unread`` says why it could not be read.
+    ``parent`` is what a machine is part of: what the Cluster refers to, or what the label of a machine without owner
+    names. ``infrastructure`` is that of a control plane's Cluster, and ``machines`` are those whose specs it depends
+    on, of all kinds. ``unread`` says why one of these could not be read.
     """
 
     machine: Mapping[str, Any] | None = None
     cluster: Mapping[str, Any] | None = None
-    infrastructure: Mapping[str, Any] | None = None
+    parent: Mapping[str, Any] | None = None
     unread: str = ""
+    infrastructure: Mapping[str, Any] | None = None
+    machines: tuple[Mapping[str, Any], ...] = ()
 
 
 NOTHING_AROUND = Around()
 
 
-def find_infrastructure_name(
-    raw: Mapping[str, Any], cluster: Mapping[str, Any] | None, group: str, parent: ParentName
-) -> str:
-    """Find the name of the infrastructure: in the Cluster, without one in the label. Empty if it is of another kind."""
+@dataclass(frozen=True)
+class NamedParent:
+    """What an object may be part of, by kind and name."""
+
+    kind: ParentName
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind} {self.name!r}"
+
+
+def find_named_parents(
+    raw: Mapping[str, Any], cluster: Mapping[str, Any] | None, parents: Sequence[ParentName]
+) -> tuple[NamedParent, ...]:
+    """Find what an object may be part of, in the order in which it is looked for: the first that exists is it.
+
+    A Cluster refers to it. The label of an object without one names an object of one of the kinds.
+    """
     if cluster is None:
-        return str((raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL) or "")
-    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
-    said = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
-    return str(reference.get("name") or "") if (said, reference.get("kind")) == (group, parent.kind) else ""
+        label = str((raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL) or "")
+        return tuple(NamedParent(each, label) for each in parents if label)
+    referred = ((each, find_referred_name(cluster, each)) for each in parents)
+    return tuple(NamedParent(each, name) for each, name in referred if name)
+
+
+def find_referred_name(cluster: Mapping[str, Any], served: ServedName | ParentName | InfrastructureName) -> str:
+    """Find the object of this kind that a Cluster names in the field of its link; empty if it is of another kind."""
+    reference = (cluster.get("spec") or {}).get(served.link.value) or {}
+    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
+    ours = (group, reference.get("kind")) == (served.group, served.kind)
+    return str(reference.get("name") or "") if ours else ""
 
 
 def is_provisioned(cluster: Mapping[str, Any]) -> bool:
@@ -49,28 +74,56 @@ def is_provisioned(cluster: Mapping[str, Any]) -> bool:
     return initialization.get("infrastructureProvisioned") is True or status.get("infrastructureReady") is True
 
 
-def explain_infrastructure_wait(raw: Mapping[str, Any], around: Around, group: str, parent: ParentName) -> str:
+def is_initialized(cluster: Mapping[str, Any]) -> bool:
+    """Return whether a Cluster says that its control plane takes requests, in v1beta2's words or in v1beta1's."""
+    status = cluster.get("status") or {}
+    initialization = status.get("initialization") or {}
+    return initialization.get("controlPlaneInitialized") is True or status.get("controlPlaneReady") is True
+
+
+_READY_FIELDS = {ClusterLink.INFRASTRUCTURE: "ready", ClusterLink.CONTROL_PLANE: "initialized"}
+"""The fields of a status that say for good that machines can be made: they stay true once they were."""
+
+
+def explain_parent_wait(raw: Mapping[str, Any], around: Around, parents: Sequence[ParentName]) -> str:
     """Explain what of the cluster a machine waits for; empty if there is all of it."""
-    name = find_infrastructure_name(raw, around.cluster, group, parent)
-    what = f"{parent.kind} {name!r}"
-    if around.cluster is not None and not is_provisioned(around.cluster):
-        return f"Cluster {around.cluster['metadata']['name']!r} does not say yet that its infrastructure is provisioned"
-    if not name:
-        where = (
-            f"label {names.CLUSTER_NAME_LABEL}" if around.cluster is None else "its Cluster's spec.infrastructureRef"
-        )
-        return f"{where} names no {parent.kind}, and it must be part of one"
+    named = find_named_parents(raw, around.cluster, parents)
+    if around.cluster is not None and (missing := _find_missing_word(around.cluster, named)):
+        return f"Cluster {around.cluster['metadata']['name']!r} does not say yet that its {missing}"
+    if not named:
+        return f"{_explain_where(around.cluster, parents)}, and it must be part of one"
     if around.unread:
-        return f"whether {what} is ready cannot be told: {around.unread}"
-    if around.infrastructure is None:
-        return f"{what}, which it is part of, does not exist"
-    if around.cluster is None and (around.infrastructure.get("status") or {}).get("ready") is not True:
-        return f"{what} is not ready yet"
-    if _is_deleting(around.infrastructure) and not _is_made(raw):
+        return f"whether {_join(named)} is ready cannot be told: {around.unread}"
+    if around.parent is None:
+        return f"{_join(named)}, which it is part of, does not exist"
+    kind = kind_of_parent(around.parent, parents)
+    what = f"{kind.kind} {around.parent['metadata']['name']!r}"
+    if around.cluster is None and (around.parent.get("status") or {}).get(_READY_FIELDS[kind.link]) is not True:
+        return f"{what} is not {_READY_FIELDS[kind.link]} yet"
+    if _is_deleting(around.parent) and not _is_made(raw):
         return f"{what} is being deleted: nothing is made for it any more"
-    if read_standing(around.infrastructure, parent) is None:
+    if read_standing(around.parent, kind) is None:
         return f"{what} has no identity yet"
     return ""
+
+
+def _find_missing_word(cluster: Mapping[str, Any], named: Sequence[NamedParent]) -> str:
+    """Find what a Cluster must say before there are machines, and does not say yet; empty if nothing."""
+    if not is_provisioned(cluster):
+        return "infrastructure is provisioned"
+    of_control_plane = any(each.kind.link is ClusterLink.CONTROL_PLANE for each in named)
+    return "control plane is initialized" if of_control_plane and not is_initialized(cluster) else ""
+
+
+def _explain_where(cluster: Mapping[str, Any] | None, parents: Sequence[ParentName]) -> str:
+    """Explain where no object of the kinds is named."""
+    if cluster is None:
+        return f"label {names.CLUSTER_NAME_LABEL} names no {' or '.join(each.kind for each in parents)}"
+    return " and ".join(f"its Cluster's spec.{each.link.value} names no {each.kind}" for each in parents)
+
+
+def _join(named: Sequence[NamedParent]) -> str:
+    return " or ".join(map(str, named))
 
 
 def find_bootstrap(raw: Mapping[str, Any], around: Around) -> str | None:

@@ -6,13 +6,13 @@ only then deletion and creation. A Cluster that cannot be read is unknown, not a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ClusterLink, ParentName, ServedName
+from freehold.api.served import ClusterLink, ServedName
 from freehold.engine.keys import KeyRing
 from freehold.engine.secret_values import NoSecrets, SecretReader
 from freehold.providers.objects.around import (
@@ -23,8 +23,11 @@ from freehold.providers.objects.around import (
 )
 from freehold.providers.objects.around import (
     explain_bootstrap_wait,
-    explain_infrastructure_wait,
+    explain_parent_wait,
     find_bootstrap,
+)
+from freehold.providers.objects.around import (
+    find_referred_name as find_referred_name,
 )
 
 DEFAULT_API_PORT = 6443
@@ -72,6 +75,14 @@ class UnreadableCluster:
     why: str
 
 
+@dataclass(frozen=True, order=True)
+class StandingMachine:
+    """A machine, by kind and name, that stands on what is being deleted."""
+
+    kind: str
+    name: str
+
+
 @dataclass(frozen=True)
 class UnreadableMachines:
     """Machines that could not be read; ``why`` is for a person."""
@@ -88,15 +99,15 @@ class ClusterContext:
 
     ``owner`` is the lookup of the ownerReference of :func:`owner_of` (NoCluster if there is none): the Cluster, or that
     of the Machine. ``referrer`` is a Cluster of the namespace that names the object (:func:`refers_to`). ``machines``
-    are the names of machines that use an object in deletion, :class:`UnreadableMachines` if they could not be read.
-    ``around`` is read for a kind with a parent.
+    are those that use an object in deletion, :class:`UnreadableMachines` if they could not be read. ``around`` is read
+    for a kind with parents, and for a control plane.
     """
 
     mode: ClusterApiMode
     crds: Presence = Presence.ABSENT
     owner: ClusterLookup = NoCluster()
     referrer: ClusterLookup = NoCluster()
-    machines: tuple[str, ...] | UnreadableMachines = ()
+    machines: tuple[StandingMachine, ...] | UnreadableMachines = ()
     around: Around = NOTHING_AROUND
 
 
@@ -197,6 +208,12 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterL
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
+def find_cluster(context: ClusterContext) -> Mapping[str, Any] | None:
+    """Find the Cluster that owns an object, or refers to it; None if none is known."""
+    found = [each.cluster for each in (context.owner, context.referrer) if isinstance(each, FoundCluster)]
+    return found[0] if found else None
+
+
 def leaves_alone(decision: GateDecision) -> bool:
     """Return whether nothing of the object is written but its status, or the finalizer in a move."""
     return isinstance(decision, Skip | Pause | ReleaseForMove)
@@ -279,17 +296,32 @@ def find_cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:
     return (owner.name if owner else label) or str(raw["metadata"]["name"])
 
 
-def _decide_release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines:
-    """Decide whether to wait for machines. Cluster API deletes them first; without it only this wait does."""
+def _decide_release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines | Hold:
+    """Decide whether to wait for machines. Cluster API deletes them first; without it only this wait does.
+
+    A machine waits for nothing: without what is around it, its record says where it is.
+    """
+    if served.infrastructure is not None and context.around.unread:
+        why = context.around.unread
+        return Hold(
+            names.REASON_WAITING_FOR_CLUSTER, f"what belongs to it cannot be told, so nothing is deleted: {why}"
+        )
     match context.machines:
         case UnreadableMachines(why):
             return WaitForMachines(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
         case ():
             return Release(context.around)
         case machines:
-            shown = ", ".join(machines[:5]) + (f" and {len(machines) - 5} more" if len(machines) > 5 else "")
-            kind = served.machines.kind if served.machines else "machine"
-            return WaitForMachines(f"{kind} {shown} of this cluster must be deleted first")
+            kinds = dict.fromkeys(each.kind for each in machines)
+            shown = "; ".join(
+                _list_names(kind, [each.name for each in machines if each.kind == kind]) for kind in kinds
+            )
+            return WaitForMachines(f"{shown} of this cluster must be deleted first")
+
+
+def _list_names(kind: str, of_kind: Sequence[str]) -> str:
+    rest = f" and {len(of_kind) - 5} more" if len(of_kind) > 5 else ""
+    return f"{kind} {', '.join(of_kind[:5])}{rest}"
 
 
 def _decide_without_owner(
@@ -306,7 +338,7 @@ def _decide_without_owner(
     if isinstance(lookup, FoundCluster):
         name = lookup.cluster["metadata"]["name"]
         return Hold(reason, f"Cluster {name!r} refers to it; Cluster API has not set the ownerReference yet")
-    if label is not None and served.parent is None:  # that of a machine names what it is part of
+    if label is not None and not served.parents:  # that of a machine names what it is part of
         return Hold(
             reason,
             f"label {names.CLUSTER_NAME_LABEL} says that it belongs to Cluster {label!r}, which has not set the "
@@ -330,17 +362,17 @@ def _decide_without_owner(
 def _build_proceed(
     raw: Mapping[str, Any], lookup: ClusterLookup, context: ClusterContext, served: ServedName, *, standalone: bool
 ) -> Proceed | Hold:
-    proceed = _build_plain_proceed(raw, lookup, standalone=standalone)
-    if served.parent is None:
-        return proceed
-    return _decide_by_around(raw, replace(proceed, around=context.around), served, served.parent)
+    proceed = replace(_build_plain_proceed(raw, lookup, standalone=standalone), around=context.around)
+    if served.parents:
+        return _decide_by_around(raw, proceed, served)
+    if context.around.unread:
+        return Hold(names.REASON_WAITING_FOR_CLUSTER, f"what belongs to it cannot be told: {context.around.unread}")
+    return proceed
 
 
-def _decide_by_around(
-    raw: Mapping[str, Any], proceed: Proceed, served: ServedName, parent: ParentName
-) -> Proceed | Hold:
+def _decide_by_around(raw: Mapping[str, Any], proceed: Proceed, served: ServedName) -> Proceed | Hold:
     """Decide whether a machine can be made yet (docs/reference/capi-contract.md C38). A delete never comes here."""
-    if waits := explain_infrastructure_wait(raw, proceed.around, served.group, parent):
+    if waits := explain_parent_wait(raw, proceed.around, served.parents):
         return Hold(names.REASON_WAITING_FOR_CLUSTER_INFRASTRUCTURE, waits)
     bootstrap = find_bootstrap(raw, proceed.around)
     if bootstrap is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,34 +15,39 @@ from freehold.providers.objects import identity
 from freehold.providers.objects.identity import ParentStanding
 
 
-def read_standing(infrastructure: Mapping[str, Any], parent: ParentName) -> ParentStanding | None:
-    """Read where the children of ``infrastructure`` stand; None as long as it has no identity of its own.
+def kind_of_parent(parent: Mapping[str, Any], kinds: Sequence[ParentName]) -> ParentName:
+    """Return which of the kinds a raw parent is of."""
+    return next((each for each in kinds if each.kind == parent.get("kind")), kinds[0])
+
+
+def read_standing(parent: Mapping[str, Any], kind: ParentName) -> ParentStanding | None:
+    """Read where the children of ``parent`` stand; None as long as it has no identity of its own.
 
     One that something else manages never has one: its children are within nothing of ours.
     """
-    metadata = infrastructure["metadata"]
-    spec = infrastructure.get("spec") or {}
-    place = {name: spec[name] for name in parent.place if spec.get(name)}
+    metadata = parent["metadata"]
+    spec = parent.get("spec") or {}
+    place = {name: spec[name] for name in kind.place if spec.get(name)}
     if (metadata.get("annotations") or {}).get(names.MANAGED_BY_ANNOTATION, names.MANAGED_BY_FREEHOLD) != (
         names.MANAGED_BY_FREEHOLD
     ):
         return ParentStanding("", place)
-    record = _read_own_record(infrastructure)
+    record = _read_own_record(parent)
     return ParentStanding(record.owner.uuid, place) if record else None
 
 
 def find_standing(
-    raw: Mapping[str, Any], served: ServedName, infrastructure: Mapping[str, Any] | None
+    raw: Mapping[str, Any], served: ServedName, parent: Mapping[str, Any] | None
 ) -> ParentStanding | None:
     """Find where an object stands: as its parent says while that is there, else as its own record says.
 
     Of another parent of the same name only a new identity learns. None if nothing says it.
     """
-    if served.parent is None:
+    if not served.parents:
         return ParentStanding()
     anew = (raw["metadata"].get("annotations") or {}).get(names.IDENTITY_ANNOTATION) == names.NEW_IDENTITY
     record = None if anew else _read_own_record(raw)
-    said = read_standing(infrastructure, served.parent) if infrastructure else None
+    said = read_standing(parent, kind_of_parent(parent, served.parents)) if parent else None
     if said is not None and (record is None or record.owner.within == said.within):
         return said
     return ParentStanding(record.owner.within, record.place) if record and record.place else None

@@ -4,15 +4,16 @@ https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
 """
 
 import re
-from base64 import b64encode
 from typing import Any
 
-from freehold_sim.aws.call import Call, Operation, Token, reads, writes
+from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
+from freehold_sim.aws.eks import certificate, options, updates, versions
+from freehold_sim.aws.eks.access_entries import admit_creator
 from freehold_sim.aws.eks.common import (
-    ADDON,
     CLUSTER,
+    FARGATE_PROFILE,
     MISMATCH,
     NODEGROUP,
     bad,
@@ -21,12 +22,15 @@ from freehold_sim.aws.eks.common import (
     cluster_of,
     in_use,
     listed,
+    remove_parts,
     shown,
 )
 from freehold_sim.aws.world import Record, World, scope_of
 
 _NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
-VERSIONS = ("1.30", "1.31", "1.32")
+SELF_MANAGED = ("vpc-cni", "coredns", "kube-proxy")
+"""What EKS puts into a cluster unless it is asked not to; these are no EKS add-ons
+(https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html)."""
 
 
 def create_cluster(call: Call) -> dict[str, Any]:
@@ -35,74 +39,96 @@ def create_cluster(call: Call) -> dict[str, Any]:
         raise bad(f"The cluster name {name} has characters that are not allowed, or more than 100")
     if call.get(CLUSTER, name) is not None:
         raise in_use(f"Cluster already exists with name: {name}")
-    if params.get("version", VERSIONS[-1]) not in VERSIONS:
-        raise bad(f"unsupported Kubernetes version {params['version']}")
-    check_role(call, params["roleArn"])
-    tags = params.get("tags", {})
-    check_tags(call, tags)
+    if versions.offered(params.get("version", versions.DEFAULT)) is None:
+        raise bad("unsupported Kubernetes version")
+    check_role(call, params["roleArn"], "eks.amazonaws.com")
+    check_tags(call, params.get("tags", {}))
     full(call, len(call.all(CLUSTER)), call.settings.quotas.clusters, "clusters")
-    subnets = _subnets(call, params["resourcesVpcConfig"].get("subnetIds", []))
-    cluster = _add(call, subnets, tags)
-    status = "FAILED" if call.fails else "ACTIVE"
-    endpoint = f"https://{call.world.new_hex(32).upper()}.gr7.{call.region}.eks.amazonaws.com"
-    certificate = {"data": b64encode(b"simulated").decode()}
-    change = {"status": status, "endpoint": endpoint, "certificateAuthority": certificate}
-    call.world.schedule(call.takes(call.settings.delays.create_cluster), cluster, change)
+    cluster = _add(call)
+    admit_creator(call, cluster)
+    call.world.schedule(call.takes(call.settings.delays.create_cluster), cluster, _outcome(call, cluster))
     return _reply(call, [cluster])
 
 
-def _subnets(call: Call, idents: list[str]) -> list[Record]:
-    found = []
-    for ident in idents:
-        subnet = call.get("subnet", ident)
-        if subnet is None:
-            raise bad(f"The subnet ID '{ident}' does not exist")
-        found.append(subnet)
-    if len({subnet["view"]["AvailabilityZone"] for subnet in found}) < 2:
-        raise bad("Subnets specified must be in at least two different AZs")
-    if len({subnet["view"]["VpcId"] for subnet in found}) > 1:
-        raise bad("Subnets specified must belong to the same VPC")
-    return found
+def _outcome(call: Call, cluster: Record) -> dict[str, Any]:
+    """Return what changes when a cluster was made, or has failed.
+
+    Its endpoint and its issuer have one id: https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/4501
+    """
+    if call.fails:
+        issue = {"code": "InternalFailure", "message": "The cluster could not be created", "resourceIds": []}
+        return {"status": "FAILED", "health.issues": [issue]}
+    ident = call.world.new_hex(32).upper()
+    return {
+        "status": "ACTIVE",
+        "endpoint": f"https://{ident}.gr7.{call.region}.eks.{call.dns_suffix}",
+        "certificateAuthority": {"data": certificate.DATA},
+        "identity": {"oidc": {"issuer": f"https://oidc.eks.{call.region}.{call.dns_suffix}/id/{ident}"}},
+        "resourcesVpcConfig.clusterSecurityGroupId": cluster["group"],
+    }
 
 
-def _add(call: Call, subnets: list[Record], tags: dict[str, str]) -> Record:
+def _add(call: Call) -> Record:
     params, name = call.params, call.params["name"]
+    given = params["resourcesVpcConfig"]
+    subnets = options.subnets(call, given.get("subnetIds", []))
+    vpc = call.world.table(call.scope, "vpc")[subnets[0]["view"]["VpcId"]]
+    groups = options.groups(call, given.get("securityGroupIds", []), vpc)
+    view = {**_view(call, vpc), "resourcesVpcConfig": {
+        "subnetIds": [subnet["id"] for subnet in subnets], "vpcId": vpc["id"],
+        "securityGroupIds": [group["GroupId"] for group in groups], **options.endpoint(given, options.OPEN),
+    }}  # fmt: skip
     arn = f"arn:{call.partition}:eks:{call.region}:{call.account}:cluster/{name}"
-    given, vpc = params["resourcesVpcConfig"], call.world.table(call.scope, "vpc")[subnets[0]["view"]["VpcId"]]
     label = f"eks-cluster-sg-{name}-{call.world.serial()}"
     text = "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes"
     group = security_groups.make(call, vpc, label, text, {"Name": label, "aws:eks:cluster-name": name})
-    network = {
-        "subnetIds": [subnet["id"] for subnet in subnets], "vpcId": vpc["id"], "clusterSecurityGroupId": group["id"],
-        "securityGroupIds": given.get("securityGroupIds", []),
-        "endpointPublicAccess": given.get("endpointPublicAccess", True),
-        "endpointPrivateAccess": given.get("endpointPrivateAccess", False),
-        "publicAccessCidrs": given.get("publicAccessCidrs", ["0.0.0.0/0"]),
-    }  # fmt: skip
-    issuer = f"https://oidc.eks.{call.region}.amazonaws.com/id/{call.world.new_hex(32).upper()}"
-    view: dict[str, Any] = {
-        "name": name, "arn": arn, "createdAt": call.now, "version": params.get("version", VERSIONS[-1]),
-        "roleArn": params["roleArn"], "resourcesVpcConfig": network, "status": "CREATING", "platformVersion": "eks.1",
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"},
-        "identity": {"oidc": {"issuer": issuer}}, "health": {"issues": []},
-    }  # fmt: skip
-    for key in ("logging", "accessConfig"):
-        if key in params:
-            view[key] = params[key]
-    cluster = call.add(CLUSTER, name, view, arn, tags=dict(tags), interfaces=[], group=group["id"])
-    groups = [{"GroupId": group["id"], "GroupName": label}]
+    cluster = call.add(
+        CLUSTER, name, {**view, "arn": arn}, arn, tags=dict(params.get("tags", {})), interfaces=[], group=group["id"],
+        self_managed=SELF_MANAGED if params.get("bootstrapSelfManagedAddons", True) else (),
+    )  # fmt: skip
+    groups.insert(0, {"GroupId": group["id"], "GroupName": label})
     for subnet in subnets[:2]:
         made = interfaces.place(call, subnet, f"Amazon EKS {name}", groups=groups, requester="amazon-eks")
         cluster["interfaces"].append(made["id"])
     return cluster
 
 
+def _view(call: Call, vpc: Record) -> dict[str, Any]:
+    """Return a new cluster as it is shown; endpoint, issuer and security group come when it is made.
+
+    https://docs.aws.amazon.com/cli/latest/reference/eks/create-cluster.html#output
+    """
+    params = call.params
+    version = versions.offered(params.get("version", versions.DEFAULT)) or versions.CALENDAR[0]
+    view: dict[str, Any] = {
+        "name": params["name"], "createdAt": call.now, "version": version.name, "platformVersion": version.platform,
+        "roleArn": params["roleArn"], "status": "CREATING", "certificateAuthority": {}, "health": {"issues": []},
+        "kubernetesNetworkConfig": options.kubernetes_network(params.get("kubernetesNetworkConfig", {}), vpc),
+        "logging": options.shown_logging(options.logging(params.get("logging", {}))),
+        "accessConfig": options.access(params.get("accessConfig", {})),
+        "upgradePolicy": {"supportType": "EXTENDED", **params.get("upgradePolicy", {})},
+        "deletionProtection": params.get("deletionProtection", False),
+    }  # fmt: skip
+    if encryption := options.encryption(call, params.get("encryptionConfig", [])):
+        view["encryptionConfig"] = encryption
+    return view
+
+
+def _shown(cluster: Record) -> dict[str, Any]:
+    """Return a cluster without what EKS keeps to itself: whether its creator was made an administrator.
+
+    https://github.com/aws/containers-roadmap/issues/185#issuecomment-1863025784
+    """
+    mode = {"authenticationMode": cluster["view"]["accessConfig"]["authenticationMode"]}
+    return {**shown(cluster), "accessConfig": mode}
+
+
 def _reply(_: Call, made: list[Record]) -> dict[str, Any]:
-    return {"cluster": shown(made[0])}
+    return {"cluster": _shown(made[0])}
 
 
 def describe_cluster(call: Call) -> dict[str, Any]:
-    return {"cluster": shown(cluster_of(call, call.params["name"]))}
+    return {"cluster": _shown(cluster_of(call, call.params["name"]))}
 
 
 def list_clusters(call: Call) -> dict[str, Any]:
@@ -110,21 +136,27 @@ def list_clusters(call: Call) -> dict[str, Any]:
 
 
 def delete_cluster(call: Call) -> dict[str, Any]:
+    """Delete a cluster, also while it is being made; add-ons and access entries go with it.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/deletion-protection.html
+    """
     cluster = cluster_of(call, call.params["name"])
-    if call.where(NODEGROUP, clusterName=cluster["id"]):
-        raise in_use("Cluster has nodegroups attached")
-    if cluster["view"]["status"] == "CREATING":
-        raise in_use(f"Cluster '{cluster['id']}' is being created")
+    for kind, noun in ((NODEGROUP, "nodegroups"), (FARGATE_PROFILE, "Fargate profiles")):
+        if call.where(kind, clusterName=cluster["id"]):
+            raise in_use(f"Cluster has {noun} attached")
+    if updates.running(call, cluster):  # https://github.com/aws/containers-roadmap/issues/1511
+        raise in_use(f"Cannot delete because cluster {cluster['id']} currently has an update in progress")
+    if cluster["view"]["status"] == "ACTIVE" and cluster["view"]["deletionProtection"]:
+        raise Refused("InvalidRequestException", f"Cluster '{cluster['id']}' has deletion protection enabled")
     if cluster["view"]["status"] != "DELETING":
-        for addon in call.where(ADDON, clusterName=cluster["id"]):
-            call.world.remove(addon, call.now)
         call.world.redirect(cluster, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_cluster), cluster, None, "release-cluster")
-    return {"cluster": shown(cluster)}
+    return {"cluster": _shown(cluster)}
 
 
 def release(world: World, cluster: Record, now: float) -> None:
     """Timer effect: what EKS made for a cluster goes with it."""
+    remove_parts(world, cluster, now)
     scope = scope_of(cluster["account"], cluster["region"])
     cards, groups = world.table(scope, "network-interface"), world.table(scope, "security-group")
     for ident in [ident for ident in cluster["interfaces"] if ident in cards]:
@@ -138,7 +170,9 @@ def release(world: World, cluster: Record, now: float) -> None:
 
 _NETWORK = "subnetIds securityGroupIds endpointPublicAccess endpointPrivateAccess publicAccessCidrs"
 _TAKES = " ".join([
-    "name version roleArn clientRequestToken tags logging accessConfig",
+    "name version roleArn clientRequestToken tags logging accessConfig encryptionConfig upgradePolicy",
+    "bootstrapSelfManagedAddons deletionProtection",
+    *(f"kubernetesNetworkConfig.{name}" for name in ("serviceIpv4Cidr", "ipFamily")),
     *(f"resourcesVpcConfig.{name}" for name in _NETWORK.split()),
 ])  # fmt: skip
 OPERATIONS: tuple[Operation, ...] = (

@@ -4,6 +4,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
 from freehold_sim.aws.ec2.kinds import full
+from freehold_sim.aws.eks.access_entries import admit_nodes
 from freehold_sim.aws.eks.common import (
     MISMATCH,
     NODEGROUP,
@@ -55,6 +56,7 @@ def create_nodegroup(call: Call) -> dict[str, Any]:
         "health": {"issues": []}, "resources": {"autoScalingGroups": []},
     }  # fmt: skip
     record = call.add(NODEGROUP, ident, view, arn, tags=dict(params.get("tags", {})))
+    admit_nodes(call, cluster, view["nodeRole"], "EC2_WINDOWS" if "WINDOWS" in view["amiType"] else "EC2_LINUX")
     status = "CREATE_FAILED" if call.fails else "ACTIVE"
     call.world.schedule(call.takes(call.settings.delays.create_nodegroup), record, {"status": status})
     return _reply(call, [record])

@@ -1,16 +1,16 @@
-"""Tags of clusters, node groups and add-ons, by ARN."""
+"""Tags of clusters and of what they have, by ARN."""
 
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.eks.common import ADDON, CLUSTER, NODEGROUP, check_tags
+from freehold_sim.aws.eks.common import CLUSTER, PARTS, check_tags
 from freehold_sim.aws.world import Record
 
 
 def _find(call: Call) -> Record:
     arn = call.params["resourceArn"]
     record = call.world.by_arn(arn)
-    known = record is not None and record["kind"] in {CLUSTER, NODEGROUP, ADDON}
+    known = record is not None and record["kind"] in {CLUSTER, *PARTS}
     if record is None or not known or (record["account"], record["region"]) != (call.account, call.region):
         raise Refused("NotFoundException", f"The resource {arn} does not exist", 404)
     return record

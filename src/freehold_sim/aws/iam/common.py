@@ -11,6 +11,7 @@ from freehold_sim.aws.tagging import why_not_common
 from freehold_sim.aws.world import Record
 
 ROLE, PROFILE, POLICY = "role", "instance-profile", "policy"
+OIDC_PROVIDER = "oidc-provider"
 _NAME = re.compile(r"[\w+=,.@-]+", re.ASCII)
 
 
@@ -27,6 +28,14 @@ def find(call: Call, kind: str, name: str) -> Record:
         noun = {ROLE: "role with name", PROFILE: "Instance Profile", POLICY: "Policy"}[kind]
         raise Refused("NoSuchEntity", f"The {noun} {name} cannot be found.", 404)
     return record
+
+
+def is_policy(call: Call, arn: str) -> bool:
+    """Whether there is such a managed policy: of the account, or any of AWS's."""
+    if arn.startswith("arn:aws:iam::aws:policy/"):
+        return True
+    found = call.world.by_arn(arn)
+    return found is not None and found["kind"] == POLICY and found["account"] == call.account
 
 
 def exists(kind: str, name: str) -> Refused:

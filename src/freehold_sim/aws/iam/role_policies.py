@@ -3,7 +3,7 @@
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.iam.common import POLICY, ROLE, check_document, find, listed
+from freehold_sim.aws.iam.common import ROLE, check_document, find, is_policy, listed
 from freehold_sim.aws.world import Record
 
 
@@ -41,10 +41,8 @@ def list_policies(call: Call) -> dict[str, Any]:
 
 def attach_policy(call: Call) -> dict[str, Any]:
     role, arn = _role(call), call.params["PolicyArn"]
-    if not arn.startswith("arn:aws:iam::aws:policy/"):
-        found = call.world.by_arn(arn)
-        if found is None or found["kind"] != POLICY or found["account"] != call.account:
-            raise Refused("NoSuchEntity", f"Policy {arn} does not exist or is not attachable.", 404)
+    if not is_policy(call, arn):
+        raise Refused("NoSuchEntity", f"Policy {arn} does not exist or is not attachable.", 404)
     if arn not in role["attached"]:
         role["attached"].append(arn)
     return {}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from freehold_sim.aws.call import Call, Operation, reads, writes
+from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.ec2.kinds import full
 from freehold_sim.aws.iam.common import (
     PROFILE,
@@ -12,6 +12,7 @@ from freehold_sim.aws.iam.common import (
     conflict,
     exists,
     find,
+    is_policy,
     listed,
     tag_list,
     tags_of,
@@ -35,6 +36,8 @@ def create_role(call: Call) -> dict[str, Any]:
     }  # fmt: skip
     if "Description" in params:
         view["Description"] = params["Description"]
+    if "PermissionsBoundary" in params:
+        view["PermissionsBoundary"] = _boundary(call)
     tags = tags_of(call, {}, params.get("Tags", []))
     role = call.add(ROLE, name, view, arn, tags=tags, inline={}, attached=[])
     return {"Role": shown(role)}
@@ -42,6 +45,24 @@ def create_role(call: Call) -> dict[str, Any]:
 
 def shown(role: Record) -> dict[str, Any]:
     return {**role["view"], "Tags": tag_list(role["tags"])}
+
+
+def _boundary(call: Call) -> dict[str, str]:
+    """Return the boundary that the request names, a managed policy that must exist."""
+    arn = call.params["PermissionsBoundary"]
+    if not is_policy(call, arn):
+        raise Refused("NoSuchEntity", f"Scope ARN: {arn} does not exist or is not attachable.", 404)
+    return {"PermissionsBoundaryType": "PermissionsBoundaryPolicy", "PermissionsBoundaryArn": arn}
+
+
+def put_boundary(call: Call) -> dict[str, Any]:
+    find(call, ROLE, call.params["RoleName"])["view"]["PermissionsBoundary"] = _boundary(call)
+    return {}
+
+
+def delete_boundary(call: Call) -> dict[str, Any]:
+    find(call, ROLE, call.params["RoleName"])["view"].pop("PermissionsBoundary", None)
+    return {}
 
 
 def get_role(call: Call) -> dict[str, Any]:
@@ -61,8 +82,15 @@ def delete_role(call: Call) -> dict[str, Any]:
 
 
 def list_roles(call: Call) -> dict[str, Any]:
+    """List roles, without tags and boundaries.
+
+    https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoles.html
+    """
     prefix = call.params.get("PathPrefix", "/")
-    rows = [row["view"] for row in call.all(ROLE) if row["view"]["Path"].startswith(prefix)]
+    shown_in_lists = (
+        {name: value for name, value in row["view"].items() if name != "PermissionsBoundary"} for row in call.all(ROLE)
+    )
+    rows = [row for row in shown_in_lists if row["Path"].startswith(prefix)]
     return listed(call, "Roles", rows)
 
 
@@ -92,7 +120,8 @@ def update_trust(call: Call) -> dict[str, Any]:
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    writes("CreateRole", create_role, "RoleName Path AssumeRolePolicyDocument Description MaxSessionDuration Tags"),
+    writes("CreateRole", create_role,
+           "RoleName Path AssumeRolePolicyDocument Description MaxSessionDuration PermissionsBoundary Tags"),
     reads("GetRole", get_role, "RoleName"),
     writes("DeleteRole", delete_role, "RoleName"),
     reads("ListRoles", list_roles, "PathPrefix Marker MaxItems"),
@@ -100,4 +129,6 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("UntagRole", untag_role, "RoleName TagKeys"),
     reads("ListRoleTags", list_tags, "RoleName Marker MaxItems"),
     writes("UpdateAssumeRolePolicy", update_trust, "RoleName PolicyDocument"),
-)
+    writes("PutRolePermissionsBoundary", put_boundary, "RoleName PermissionsBoundary"),
+    writes("DeleteRolePermissionsBoundary", delete_boundary, "RoleName"),
+)  # fmt: skip

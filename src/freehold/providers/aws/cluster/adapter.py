@@ -35,6 +35,7 @@ from freehold.providers.objects.adapter import (
     StatusUpdate,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 
 _TYPES = {CLASSIC_KIND: BalancerType.CLASSIC, NETWORK_KIND: BalancerType.NETWORK}
@@ -93,7 +94,9 @@ class AWSClusterAdapter:
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
         return rebuild_spec(owner, found)
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         return CollectionRequest(name_for_workloads(raw, journal.entries), self._policy(raw, journal))
 
     def _policy(self, raw: Mapping[str, Any], journal: Journal | None) -> Policy:

@@ -20,6 +20,8 @@ class Role(StrEnum):
     API_SERVER_LB = "apiserver-lb"
     LB = "lb"
     """For the load balancers of Services: the in-cluster cloud provider adds rules to it."""
+    EKS_NODE = "node-eks-additional"
+    """For the machines of a cluster whose control plane is EKS, beside EKS's own group."""
 
 
 class SourceKind(StrEnum):

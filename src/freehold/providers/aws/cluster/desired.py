@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from freehold.api.served import ServedName
 from freehold.engine.graph import Graph, Node
 from freehold.providers.aws.cluster import name_conflicts, node_sources, plan_checks
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.group_checks import named_groups
+from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.load_balancers import PRIMARY
 from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.nodes.balancers import balancer_key, balancer_nodes
@@ -58,13 +60,14 @@ def decide(
     facts: AWSClusterFacts,
     *,
     storage: bool = False,
+    served: ServedName = AWS_CLUSTER,
 ) -> Decided | RefusedSpec | UndecidedSpec:
     """Make the cluster plan of the object ``raw``, or say why there is none. ``spec`` is its spec.
 
-    ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition).
+    ``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition). ``served`` is its kind.
     """
-    notes = warnings_of(names, raw, spec, facts, storage=storage)
-    if problems := check(names, raw, spec, facts, storage=storage):
+    notes = warnings_of(names, raw, spec, facts, storage=storage, served=served)
+    if problems := check(names, raw, spec, facts, storage=storage, served=served):
         return RefusedSpec(problems, notes)
     asked: dict[str, object] = {
         "spec.region": facts.zones,
@@ -133,7 +136,7 @@ def _lives_on_what_is_given(raw: Mapping[str, Any], graph: Graph) -> bool:
 
 def nodes(cluster_plan: ClusterPlan, names: AWSClusterNames, account: str, image: str) -> Iterator[Node]:
     """Yield the nodes of a cluster plan in the order of the status. ``image`` is for a bastion without its own."""
-    tags = NodeTags.from_plan(names.cluster, cluster_plan)
+    tags = NodeTags.from_plan(names, cluster_plan)
     yield from network_nodes(cluster_plan, tags)
     yield from routing_nodes(cluster_plan, tags)
     yield from group_nodes(cluster_plan, tags)

@@ -53,8 +53,11 @@ class AWSClusterFactsReader(Protocol):
         """Return the VPC of each of these security groups that is there, by id."""
         ...
 
-    async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
-        """List what has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too."""
+    async def namesakes(self, cluster: str, uuid: str, of_workloads: str = "") -> Answer[tuple[Namesake, ...]]:
+        """List what has the cluster's name in CAPA's tag or in the cloud controller's, of this owner too.
+
+        ``of_workloads`` is the name in the cloud controller's tag, ``cluster`` where it is empty.
+        """
         ...
 
 
@@ -84,7 +87,7 @@ async def discover(
         own_vpc_has_ipv6=None if deleting else await _family(reader, spec, recorded),
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
     )
-    named = None if deleting or journal.claimed else await _namesakes(reader, names.cluster, journal.owner.uuid)
+    named = None if deleting or journal.claimed else await _namesakes(reader, names, journal.owner.uuid)
     if not isinstance(named, Answer):
         return replace(known, namesakes=named)
     others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)
@@ -132,8 +135,10 @@ async def _groups(reader: AWSClusterFactsReader, idents: Collection[str]) -> Ans
         return to_no_answer(error)
 
 
-async def _namesakes(reader: AWSClusterFactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
+async def _namesakes(
+    reader: AWSClusterFactsReader, names: AWSClusterNames, uuid: str
+) -> Answer[tuple[Namesake, ...]] | NoAnswer:
     try:
-        return await reader.namesakes(cluster, uuid)
+        return await reader.namesakes(names.cluster, uuid, names.eks)
     except CloudError as error:
         return to_no_answer(error)

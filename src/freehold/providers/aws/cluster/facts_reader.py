@@ -52,8 +52,8 @@ class AwsFactsReader:
     async def groups(self, idents: Collection[str]) -> Answer[Mapping[str, str]]:
         return Answer(await self._facts.vpcs_of_groups(idents))
 
-    async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
-        found = await self._facts.namesakes(cluster, uuid)
+    async def namesakes(self, cluster: str, uuid: str, of_workloads: str = "") -> Answer[tuple[Namesake, ...]]:
+        found = await self._facts.namesakes(cluster, uuid, of_workloads)
         return Answer(
             tuple(
                 Namesake(

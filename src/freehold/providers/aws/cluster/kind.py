@@ -27,7 +27,11 @@ AWS_CLUSTER = ServedName(
     aws_names.AWS_CLUSTER_KIND,
     aws_names.AWS_CLUSTER_PLURAL,
     aws_names.AWS_CLUSTER_FINALIZER,
-    machines=MachineName(aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL),
+    machines=(
+        MachineName(
+            names.INFRASTRUCTURE_GROUP, names.V1BETA2, aws_names.AWS_MACHINE_KIND, aws_names.AWS_MACHINE_PLURAL
+        ),
+    ),
     fields=AWS_CLUSTER_FIELDS,
     once_in_account=True,
     collectable=True,
@@ -36,7 +40,9 @@ AWS_CLUSTER = ServedName(
     defaults=QUICK_HEALTH_CHECKS,
 )
 
-AS_PARENT = ParentName(AWS_CLUSTER.kind, AWS_CLUSTER.plural, ("region", "identityRef"))
+AS_PARENT = ParentName(
+    AWS_CLUSTER.group, AWS_CLUSTER.version, AWS_CLUSTER.kind, AWS_CLUSTER.plural, ("region", "identityRef")
+)
 """AWSCluster as what the machines of a cluster are part of."""
 
 

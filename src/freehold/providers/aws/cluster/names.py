@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 _BALANCER_LIMIT = 32
-_BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _CLUSTER_TAG_ROOM = 128 - len("sigs.k8s.io/cluster-api-provider-aws/cluster/")
 NAME_LIMIT = _CLUSTER_TAG_ROOM
@@ -18,10 +18,19 @@ NAME_LIMIT = _CLUSTER_TAG_ROOM
 
 @dataclass(frozen=True)
 class AWSClusterNames:
-    """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone."""
+    """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone.
+
+    ``eks`` is the name of its EKS cluster, empty where it has none.
+    """
 
     namespace: str
     cluster: str
+    eks: str = ""
+
+    @property
+    def of_workloads(self) -> str:
+        """Return the name that the cluster's own controllers put on what they make."""
+        return self.eks or self.cluster
 
     @property
     def vpc(self) -> str:
@@ -57,4 +66,4 @@ def _balancer(base: str) -> str:
 
 def _hash_name(base: str) -> str:
     digest = hashlib.blake2b(base.encode(), digest_size=_BALANCER_LIMIT - len("-k8s")).digest()
-    return "".join(_BASE_36[byte % 36] for byte in digest) + "-k8s"
+    return "".join(BASE_36[byte % 36] for byte in digest) + "-k8s"

@@ -125,7 +125,8 @@ def _zones_beside(facts: AWSClusterFacts) -> dict[str, str]:
 
 def wanted_roles(spec: AWSClusterSpec) -> tuple[Role, ...]:
     """Return the roles of the security groups that a cluster has."""
-    common = (Role.API_SERVER_LB, Role.CONTROL_PLANE, Role.LB, Role.NODE)
+    machines = (Role.API_SERVER_LB, Role.CONTROL_PLANE, Role.LB, Role.NODE)
+    common = (Role.EKS_NODE,) if spec.IS_EKS else machines
     return (Role.BASTION, *common) if spec.bastion and spec.bastion.enabled else common
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from freehold.api.served import ClusterLink
 from freehold.engine.journal import Entry, RecordState
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import key_and_value
@@ -46,13 +47,13 @@ def recorded_in(record: Mapping[NodeKey, Entry], defaults: int = QUICK_HEALTH_CH
     )
 
 
-def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
+def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry], link: ClusterLink = AWS_CLUSTER.link) -> str:
     """Return the name of the cluster. Once there is a resource it stays.
 
     What a label says later would give the cluster another's tags. Of the object alone: a delete proceeds without
     its Cluster, and looks for what has the same names.
     """
-    return recorded_in(record).cluster or find_cluster_name(raw, AWS_CLUSTER.link)
+    return recorded_in(record).cluster or find_cluster_name(raw, link)
 
 
 def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:

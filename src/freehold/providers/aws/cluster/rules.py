@@ -58,6 +58,7 @@ class Firewall:
             Role.CONTROL_PLANE: self._control_plane,
             Role.API_SERVER_LB: self._api_server,
             Role.LB: self._services,
+            Role.EKS_NODE: self._eks_nodes,
         }[role]()
         return normal_rules(found)
 
@@ -108,6 +109,11 @@ class Firewall:
         yield from self._ssh()
         yield from self._of_spec(Role.NODE)
 
+    def _eks_nodes(self) -> Iterator[TrafficRule]:
+        """Let in SSH from the bastion, and what the spec lists: EKS's own group has what a cluster needs."""
+        yield from self._ssh()
+        yield from self._of_spec(Role.EKS_NODE)
+
     def _api_server(self) -> Iterator[TrafficRule]:
         """Let in all traffic, or what the spec lists and the nodes.
 
@@ -122,7 +128,8 @@ class Firewall:
     def _of_spec(self, role: Role) -> Iterator[TrafficRule]:
         for field, of, rule in ingress_rules(self.spec):
             if of is role:
-                sources = self.nat if rule.nat_gateways_ips_source else _sources(rule, field)
+                usual = Role.EKS_NODE if self.spec.IS_EKS else Role.CONTROL_PLANE
+                sources = self.nat if rule.nat_gateways_ips_source else _sources(rule, field, usual)
                 yield from _each(rule.description, rule.protocol, rule.from_port, rule.to_port, sources)
 
     @property
@@ -158,16 +165,23 @@ def anybody(*, ipv6: bool) -> tuple[Source, ...]:
 
 
 def ingress_rules(spec: AWSClusterSpec) -> Iterator[tuple[str, Role, IngressRule]]:
-    """Yield each rule of the spec, with its field and the security group that it is for."""
+    """Yield each rule of the spec, with its field and the security group that it is for.
+
+    Where EKS runs the control plane, the machines have one group, which gets the rules of both fields.
+    """
     network = spec.network or NetworkSpec()
     first, second = spec.control_plane_load_balancer, spec.secondary_control_plane_load_balancer
     lists = (
         (
             "spec.network.additionalControlPlaneIngressRules",
-            Role.CONTROL_PLANE,
+            Role.EKS_NODE if spec.IS_EKS else Role.CONTROL_PLANE,
             network.additional_control_plane_ingress_rules,
         ),
-        ("spec.network.additionalNodeIngressRules", Role.NODE, network.additional_node_ingress_rules),
+        (
+            "spec.network.additionalNodeIngressRules",
+            Role.EKS_NODE if spec.IS_EKS else Role.NODE,
+            network.additional_node_ingress_rules,
+        ),
         ("spec.controlPlaneLoadBalancer.ingressRules", Role.API_SERVER_LB, first.ingress_rules if first else ()),
         (
             "spec.secondaryControlPlaneLoadBalancer.ingressRules",
@@ -195,15 +209,15 @@ def _each(text: str, protocol: str, first: int, last: int, sources: Iterable[Sou
         yield TrafficRule(name, *ports, source, text)
 
 
-def _sources(rule: IngressRule, field: str) -> list[Source]:
-    """Yield the sources of a rule; without one it is for the control plane."""
+def _sources(rule: IngressRule, field: str, usual: Role) -> list[Source]:
+    """Return the sources of a rule; without one it is for the machines of role ``usual``."""
     ranges = [_range(text) for text in (*rule.cidr_blocks, *rule.ipv6_cidr_blocks)]
     groups = [
         Source(SourceKind.GROUP_ID, ident, f"{field}.sourceSecurityGroupIds[{index}]")
         for index, ident in enumerate(rule.source_security_group_ids)
     ]
     groups += [_group(Role(role)) for role in rule.source_security_group_roles]
-    return ranges or groups or [_group(Role.CONTROL_PLANE)]
+    return ranges or groups or [_group(usual)]
 
 
 def _range(text: str) -> Source:

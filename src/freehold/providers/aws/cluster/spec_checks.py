@@ -8,17 +8,18 @@ that do not exist.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from ipaddress import IPv4Address
 from typing import Any
 
 from freehold.api.parse import broken_rules
+from freehold.api.served import ServedName
 from freehold.providers.aws.cluster import balancer_checks, given_checks, group_checks, network_checks, tag_checks
 from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.cluster.names import NAME_LIMIT, AWSClusterNames
-from freehold.providers.aws.cluster.normalize import partition_of
+from freehold.providers.aws.cluster.normalize import partition_of, wanted_roles
 from freehold.providers.aws.cluster.rules import ingress_rules
 from freehold.providers.aws.cluster.types.spec import AWSClusterSpec
 from freehold.providers.aws.types.network import CNIIngressRule, IngressRule, NetworkSpec, VPCSpec
@@ -41,15 +42,16 @@ def check(
     facts: AWSClusterFacts,
     *,
     storage: bool = False,
+    served: ServedName = AWS_CLUSTER,
 ) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs.
 
     ``raw`` is the object that ``spec`` was parsed from. ``storage``: whether ``s3Bucket`` is acted on; it is not
-    checked otherwise.
+    checked otherwise. ``served`` is the kind of the object, whose fields they are.
     """
     parts = (
         _name(names),
-        find_refused_fields(AWS_CLUSTER.fields, raw),
+        find_refused_fields(served.fields, raw),
         _place(spec, facts),
         broken_rules(_without_unused(spec, facts, storage=storage), "spec"),
         tag_checks.check(names, spec, facts),
@@ -150,24 +152,28 @@ def _ingress(spec: AWSClusterSpec) -> Checks:
         yield from _ports(f"{cni}[{index}]", rule)
         yield from _icmp(f"{cni}[{index}]", rule)
         yield from _description(f"{cni}[{index}]", rule)
-    bastion = bool(spec.bastion and spec.bastion.enabled)
+    roles = {role.value for role in wanted_roles(spec)}
     for field, _, each in ingress_rules(spec):
-        yield from _rule(field, each, bastion=bastion)
+        yield from _rule(field, each, roles)
 
 
-def _rule(field: str, rule: IngressRule, *, bastion: bool) -> Checks:
+def _rule(field: str, rule: IngressRule, roles: Collection[str]) -> Checks:
     yield from _ports(field, rule)
     yield from _icmp(field, rule)
     yield from _description(field, rule)
     for index, role in enumerate(rule.source_security_group_roles):
-        yield from _role(f"{field}.sourceSecurityGroupRoles[{index}]", role, bastion=bastion)
+        yield from _role(f"{field}.sourceSecurityGroupRoles[{index}]", role, roles)
 
 
-def _role(field: str, role: str, *, bastion: bool) -> Checks:
-    if role not in {each.value for each in Role}:
+def _role(field: str, role: str, roles: Collection[str]) -> Checks:
+    """Check a role that a rule names. ``roles`` are those of the cluster's groups."""
+    if role == Role.EKS_NODE and role not in roles:
         yield SpecProblem(field, f"{role!r} is a security group of EKS; this cluster has none; remove it")
-    elif role == Role.BASTION and not bastion:
+    elif role == Role.BASTION and role not in roles:
         yield SpecProblem(field, "there is no bastion, so it has no security group; set bastion.enabled, or remove it")
+    elif role not in roles:
+        known = ", ".join(sorted(roles))
+        yield SpecProblem(field, f"this cluster has no security group {role!r}; choose among {known}, or remove it")
 
 
 def _ports(field: str, rule: IngressRule | CNIIngressRule) -> Checks:

@@ -48,7 +48,7 @@ def _whose(names: AWSClusterNames, spec: AWSClusterSpec, *, given: bool) -> Chec
         field = f"{_FIELD}[{key}]"
         if _is_anothers(names, key, value):
             yield SpecProblem(field, _ANOTHERS)
-        elif given and key != cloud_provider_key(names.cluster) and _is_protected(key):
+        elif given and key != cloud_provider_key(names.of_workloads) and _is_protected(key):
             yield SpecProblem(
                 field,
                 "it would be put on the subnets that the spec gives, and controllers of clusters decide by it what "
@@ -61,7 +61,7 @@ _ANOTHERS = "it says that another cluster owns the resource, whose controllers w
 
 
 def _is_anothers(names: AWSClusterNames, key: str, value: str) -> bool:
-    own = cloud_provider_key(names.cluster)
+    own = cloud_provider_key(names.of_workloads)
     return key.startswith(cloud_provider_key("")) and key != own and value == Lifecycle.OWNED.value
 
 

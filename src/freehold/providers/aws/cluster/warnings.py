@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from freehold.api import names as api_names
+from freehold.api.served import ServedName
 from freehold.providers.aws.cluster.cluster_plan import BalancerType, Role
 from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.given_warnings import given_warnings
@@ -33,14 +34,15 @@ def warnings_of(
     facts: AWSClusterFacts,
     *,
     storage: bool = False,
+    served: ServedName = AWS_CLUSTER,
 ) -> tuple[SpecWarning, ...]:
     """Name fields that are not acted on, and those that are, but not quite as a person may expect.
 
-    ``raw`` is the object that ``spec`` was parsed from.
+    ``raw`` is the object that ``spec`` was parsed from, ``served`` its kind.
     """
     parts = (
-        find_ignored_fields(AWS_CLUSTER.fields, raw),
-        _name(raw, facts),
+        find_ignored_fields(served.fields, raw),
+        _name(raw, served, facts),
         _identity(spec, facts),
         _tags(names, spec),
         _vpc(spec.network or NetworkSpec(), names, facts),
@@ -51,15 +53,15 @@ def warnings_of(
     return tuple(note for part in parts for note in part)
 
 
-def _name(raw: Mapping[str, Any], facts: AWSClusterFacts) -> SpecWarnings:
-    held, said = facts.recorded.cluster, find_cluster_name(raw, AWS_CLUSTER.link)
+def _name(raw: Mapping[str, Any], served: ServedName, facts: AWSClusterFacts) -> SpecWarnings:
+    held, said = facts.recorded.cluster, find_cluster_name(raw, served.link)
     if held and said != held:
-        owned = owner_of(raw, AWS_CLUSTER.link)
+        owned = owner_of(raw, served.link)
         field = "metadata.ownerReferences" if owned else f"metadata.labels[{api_names.CLUSTER_NAME_LABEL}]"
         yield SpecWarning(
             field if said != raw["metadata"]["name"] else "metadata.name",
             f"not acted on; it says that the cluster is {said!r}, and its resources have the name {held!r}, which they "
-            f"keep. For {said!r} make another AWSCluster, or take the change back",
+            f"keep. For {said!r} make another {served.kind}, or take the change back",
         )
 
 
@@ -73,8 +75,8 @@ def _identity(spec: AWSClusterSpec, facts: AWSClusterFacts) -> SpecWarnings:
 def _tags(names: AWSClusterNames, spec: AWSClusterSpec) -> SpecWarnings:
     """Name the cloud controller's own tags, which win where upstream's do."""
     told = {
-        cloud_provider_key(names.cluster): "subnets, route tables and the security group lb have it with a value of "
-        "their own, and the other security groups do not have it: the cloud controller finds them by it",
+        cloud_provider_key(names.of_workloads): "subnets, route tables and the security group lb have it with a value "
+        "of their own, and the other security groups do not have it: the cloud controller finds them by it",
         **dict.fromkeys(
             BALANCER_ROLES.values(), "subnets for load balancers of Services have it with a value of their own"
         ),

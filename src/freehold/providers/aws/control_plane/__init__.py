@@ -1,1 +1,1 @@
-"""AWSManagedControlPlane: the control plane of a cluster, run by EKS."""
+"""AWSManagedControlPlane: an EKS cluster with its network, its role, its addons and who may enter it."""

@@ -13,6 +13,7 @@ from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
+from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.aws.machine import machine_plan, spec_checks
 from freehold.providers.aws.machine.bootstrap import (
     NO_BOOTSTRAP,
@@ -24,6 +25,7 @@ from freehold.providers.aws.machine.bootstrap import (
 )
 from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
 from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
+from freehold.providers.aws.machine.control_plane_view import read_control_plane
 from freehold.providers.aws.machine.desired import WantedMachine, build_desired, leaving_node
 from freehold.providers.aws.machine.facts import MachineFactsReader
 from freehold.providers.aws.machine.keys import INSTANCE
@@ -48,6 +50,7 @@ from freehold.providers.objects.adapter import (
     UndecidedSpec,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.served_fields import find_ignored_fields
@@ -109,7 +112,9 @@ class AWSMachineAdapter:
                 spec["sshKeyName"] = said.get("key_name", "")
         return spec
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         return None
 
 
@@ -133,10 +138,11 @@ def _leaving(raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Iter
 
 
 def _read_view(proceed: Proceed) -> ClusterView | NoAnswer:
-    stored = proceed.around.infrastructure
+    stored = proceed.around.parent
     if stored is None:
-        return NoAnswer(Reason.REQUIREMENT, "the AWSCluster that it is part of is not known yet", machine_plan.SLOWLY)
-    view = read_cluster(stored, vouch_with(proceed.ring))
+        return NoAnswer(Reason.REQUIREMENT, "the cluster that it is part of is not known yet", machine_plan.SLOWLY)
+    read = read_control_plane if stored.get("kind") == AWS_MANAGED_CONTROL_PLANE.kind else read_cluster
+    view = read(stored, vouch_with(proceed.ring))
     return view if isinstance(view, ClusterView) else NoAnswer(Reason.REQUIREMENT, view.why, machine_plan.SLOWLY)
 
 

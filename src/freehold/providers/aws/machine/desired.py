@@ -114,4 +114,4 @@ def _build_registrations(balancers: Iterable[str], known: ReadyNodes) -> frozens
 
 def _node_tags(plan: MachinePlan) -> frozenset[str]:
     capa = capa_tags.machine(plan.machine.name, plan.machine.owner, control_plane=plan.machine.control_plane)
-    return NodeTags(plan.cluster, renamed=capa_tags.NAME in dict(plan.tags)).own(capa)
+    return NodeTags(plan.cluster, plan.of_workloads, renamed=capa_tags.NAME in dict(plan.tags)).own(capa)

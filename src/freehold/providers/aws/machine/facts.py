@@ -10,6 +10,8 @@ from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 
 ARCHITECTURE = "{architecture}"
 """The place in the name of a parameter where the architecture of the instance type goes."""
+ARM_SUFFIX = "{arm}"
+"""The place where ``-arm64`` goes if it is that, and nothing if it is another one."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ class ImageByName:
 
 @dataclass(frozen=True)
 class ImageByParameter:
-    """The image whose id is the value of a public parameter of SSM; its name may hold :data:`ARCHITECTURE`."""
+    """The image whose id is the value of a public parameter of SSM.
+
+    Its name may hold :data:`ARCHITECTURE` and :data:`ARM_SUFFIX`.
+    """
 
     name: str
 
@@ -57,11 +62,19 @@ ImageQuestion = ImageById | ImageByName | ImageByParameter
 
 
 @dataclass(frozen=True)
+class EksCluster:
+    """The EKS cluster of a control plane. ``incarnation`` tells it from a later one of the name, where it is known."""
+
+    name: str
+    incarnation: str = ""
+
+
+@dataclass(frozen=True)
 class MachineQuestions:
     """The open questions of one machine; an empty one is not asked.
 
     ``vpc``: whose subnets. ``subnet``: the spec's own choice among all subnets of the account. ``groups``: those that
-    the spec adds.
+    the spec adds. ``eks``: whose own security group.
     """
 
     image: ImageQuestion | None = None
@@ -69,6 +82,7 @@ class MachineQuestions:
     vpc: str = ""
     subnet: ResourceSelection | None = None
     groups: tuple[ResourceSelection, ...] = ()
+    eks: EksCluster | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,8 @@ class MachineFacts:
     ``image`` is NotThere where no image fits, ``type`` where the region has no type of this name. ``subnets`` are all
     those of the VPC, sorted by id, NotThere where there is no such VPC. ``chosen`` are the subnets that the spec
     selects, empty where none fits. ``groups`` has an entry for each selection, empty where none fits. ``full``: the
-    zones in which AWS lately had no capacity for this instance type.
+    zones in which AWS lately had no capacity for this instance type. ``eks_group`` is the id of the security group that
+    EKS made for its cluster, NotThere where there is none.
     """
 
     image: Answer[Image] | NotThere | NoAnswer | None = None
@@ -125,6 +140,7 @@ class MachineFacts:
     chosen: Answer[tuple[MachineSubnet, ...]] | NoAnswer | None = None
     groups: Answer[Mapping[ResourceSelection, tuple[MachineGroup, ...]]] | NoAnswer | None = None
     full: frozenset[str] = frozenset()
+    eks_group: Answer[str] | NotThere | NoAnswer | None = None
 
 
 class MachineFactsReader(Protocol):

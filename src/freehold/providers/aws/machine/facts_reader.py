@@ -14,6 +14,8 @@ from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.kinds import security_group, subnet
 from freehold.providers.aws.machine.facts import (
     ARCHITECTURE,
+    ARM_SUFFIX,
+    EksCluster,
     Image,
     ImageById,
     ImageByName,
@@ -35,7 +37,8 @@ _SLOW, _NETWORK = 3 * 3600.0, 300.0
 """Seconds for which images and types count, and subnets and groups."""
 _NO_IMAGE = frozenset({"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"})
 _PAGE = 1000
-_ORDER = ("x86_64", "arm64")
+_ARM = "arm64"
+_ORDER = ("x86_64", _ARM)
 """Architectures, the one to be used first; others after them."""
 
 
@@ -60,7 +63,8 @@ class AwsMachineFactsReader:
         chosen = await _list(self._select_subnets(questions.subnet)) if questions.subnet else None
         groups = await _list(self._select_groups(questions.groups)) if questions.groups else None
         full = self._find_full(name, [each for each in (subnets, chosen) if isinstance(each, Answer)])
-        return MachineFacts(image, kind, subnets, chosen, groups, full)
+        eks_group = await _answer(self._read_eks_group(questions.eks)) if questions.eks else None
+        return MachineFacts(image, kind, subnets, chosen, groups, full, eks_group)
 
     # -- what it is made of ------------------------------------------------------------------------------------
 
@@ -130,7 +134,8 @@ class AwsMachineFactsReader:
         return Answer(_image(found[ids[0][1]])) if ids else NotThere()
 
     async def _read_parameter(self, question: ImageByParameter, architecture: str) -> Answer[Image] | NotThere:
-        name = question.name.replace(ARCHITECTURE, architecture)
+        arm = f"-{_ARM}" if architecture == _ARM else ""
+        name = question.name.replace(ARCHITECTURE, architecture).replace(ARM_SUFFIX, arm)
         ident = await self._answers.ask_once(("parameter", name), _SLOW, lambda: self._get_parameter(name))
         return await self._read_image(ident) if ident else NotThere()
 
@@ -189,6 +194,18 @@ class AwsMachineFactsReader:
         return await self._answers.ask_once(
             (read.operation, selection), _NETWORK, lambda: read_by_filters(self._client, read, filters, subject)
         )
+
+    async def _read_eks_group(self, cluster: EksCluster) -> Answer[str] | NotThere:
+        """Read which security group EKS made for a cluster: it keeps it for life."""
+        found = await self._answers.ask_once(cluster, _SLOW, lambda: self._describe_eks(cluster.name))
+        return Answer(found) if found else NotThere()
+
+    async def _describe_eks(self, name: str) -> str:
+        try:
+            body = await self._client.read("eks", "describe_cluster", name, name=name)
+        except NotFound:
+            return ""
+        return str(body["cluster"]["resourcesVpcConfig"].get("clusterSecurityGroupId") or "")
 
     def _find_full(self, name: str, known: Iterable[Answer[tuple[MachineSubnet, ...]]]) -> frozenset[str]:
         refused = self._client.session.capacity_log.full_subnets(name)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from freehold.api import names
 from freehold.api.served import ClusterLink, ServedName
 from freehold.providers.aws import api_names as aws_names
-from freehold.providers.aws.cluster.kind import AS_PARENT
+from freehold.providers.aws.cluster import kind as cluster
+from freehold.providers.aws.control_plane import kind as control_plane
 from freehold.providers.aws.machine.types.fields import AWS_MACHINE_FIELDS, AWS_MACHINE_STATUS_LEFT_OUT
 from freehold.providers.base import ConnectionContext, ObjectKind
 
@@ -23,7 +24,7 @@ AWS_MACHINE = ServedName(
     aws_names.AWS_MACHINE_PLURAL,
     aws_names.AWS_MACHINE_FINALIZER,
     link=ClusterLink.MACHINE,
-    parent=AS_PARENT,
+    parents=(cluster.AS_PARENT, control_plane.AS_PARENT),
     waiting_part=aws_names.INSTANCE_READY,
     fields=AWS_MACHINE_FIELDS,
     left_out=AWS_MACHINE_STATUS_LEFT_OUT,

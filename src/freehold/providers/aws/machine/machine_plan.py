@@ -11,6 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.engine.outcomes import Reason
+from freehold.providers.aws.cluster.cluster_plan import Role
 from freehold.providers.aws.cluster.normalize import DEFAULT_KEY
 from freehold.providers.aws.machine import questions
 from freehold.providers.aws.machine.cluster_view import ClusterView
@@ -62,11 +63,12 @@ class MachinePlan:
 
     ``image_id``, ``subnet_id`` and ``zone`` are empty where the instance is ours already: it keeps its own. ``request``
     has the attributes that only a create sets. ``registrations`` are the target groups and classic load balancers that
-    send to it. ``tags`` are the user's.
+    send to it. ``tags`` are the user's. ``of_workloads``: the name by which the cluster's own controllers find it.
     """
 
     machine: OwnerMachine
     cluster: str
+    of_workloads: str
     given: str = ""
     gone: bool = False
     instance_type: str = ""
@@ -97,9 +99,12 @@ def decide(
     if recorded.standing in (InstanceStanding.GIVEN, InstanceStanding.GONE):
         given = recorded.id if recorded.standing is InstanceStanding.GIVEN else ""
         zone = (spec.provider_id or "").removeprefix("aws:///").partition("/")[0]
-        return MachinePlan(machine, view.cluster, given, not given, zone=zone, tags=tags, spot=is_spot(spec))
+        return MachinePlan(
+            machine, view.cluster, view.of_workloads, given, not given, zone=zone, tags=tags, spot=is_spot(spec)
+        )
     asked = {
         "spec.additionalSecurityGroups": facts.groups,
+        "the security group of EKS": facts.eks_group,
         **({} if recorded.is_chosen else _asked_to_choose(facts)),
     }
     if missing := {where: answer for where, answer in asked.items() if isinstance(answer, NoAnswer)}:
@@ -123,6 +128,7 @@ def decide(
     return MachinePlan(
         machine,
         view.cluster,
+        view.of_workloads,
         instance_type=spec.instance_type,
         image_id=image.id if image else "",
         subnet_id=subnet.id if subnet else "",
@@ -207,7 +213,7 @@ def _check_image(
             "spec.ami.id",
             f"there is no image {named}, or it is not shared with this account; correct the id"
             if named
-            else f"no image fits {questions.describe_lookup(spec, view.images, machine.version)}; give the id of one",
+            else f"no image fits {questions.describe_lookup(spec, view, machine.version)}; give the id of one",
         )
         return
     if not isinstance(facts.image, Answer):
@@ -259,15 +265,20 @@ def _groups(
 ) -> tuple[str, ...] | str:
     """Return the ids of the groups, sorted; or which of the cluster's is not there."""
     found: set[str] = set()
-    for role in questions.roles_of(machine.control_plane):
-        ident = spec.security_group_overrides.get(role) or view.groups.get(role)
+    of_cluster = {**view.groups, **_eks_groups(facts)}
+    for role in questions.roles_of(view, control_plane=machine.control_plane):
+        ident = spec.security_group_overrides.get(role) or of_cluster.get(role)
         if not ident:
-            return f"{view.title} has no security group {role} on its record yet"
+            return f"{view.title} has no security group {role} yet"
         found.add(ident)
     said = facts.groups.value if isinstance(facts.groups, Answer) else {}
     for each in spec.additional_security_groups:
         found |= {group.id for group in said.get(questions.select(each), ()) if group.vpc == view.vpc}
     return tuple(sorted(found))
+
+
+def _eks_groups(facts: MachineFacts) -> Mapping[str, str]:
+    return {Role.NODE.value: facts.eks_group.value} if isinstance(facts.eks_group, Answer) else {}
 
 
 def check_groups(spec: AWSMachineSpec, view: ClusterView, facts: MachineFacts) -> Iterator[SpecProblem]:

@@ -104,7 +104,7 @@ def _tags(spec: AWSMachineSpec, view: ClusterView) -> Checks:
     every = {**view.tags, **spec.additional_tags}
     if len(every) > AWS_USER_TAG_LIMIT:
         yield SpecProblem("spec.additionalTags", f"with those of {view.title} there are {len(every)}: {TOO_MANY_TAGS}")
-    own = cloud_provider_key(view.cluster)
+    own = cloud_provider_key(view.of_workloads)
     for key, value in spec.additional_tags.items():
         field = f"spec.additionalTags[{key}]"
         told = {*aws_tag_problems(key, value), OWNERSHIP_PREFIX.message}  # by the rules of the schema
@@ -116,6 +116,5 @@ def _tags(spec: AWSMachineSpec, view: ClusterView) -> Checks:
 
 
 def _image(machine: OwnerMachine, spec: AWSMachineSpec, view: ClusterView) -> Checks:
-    if isinstance(why := ask_image(spec, view.images, machine.version), str):
-        field = "spec.imageLookupFormat" if why.startswith("the format") else "spec.ami.id"
-        yield SpecProblem(field, why)
+    if isinstance(problem := ask_image(spec, view, machine.version), SpecProblem):
+        yield problem

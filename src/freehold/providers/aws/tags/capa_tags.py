@@ -42,12 +42,17 @@ class CapaTags:
     by_cloud_provider: bool = False
     more: Mapping[str, str] = field(default_factory=dict)
 
-    def to_tags(self, cluster: str, additional: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return all tags, with the user's ``additional`` ones, which replace ``Name`` and nothing else."""
+    def to_tags(
+        self, cluster: str, additional: Mapping[str, str] | None = None, *, of_workloads: str = ""
+    ) -> dict[str, str]:
+        """Return all tags, with the user's ``additional`` ones, which replace ``Name`` and nothing else.
+
+        ``of_workloads`` is the name that the cluster's own controllers use; ``cluster`` where it is empty.
+        """
         return {
             **({NAME: self.name} if self.name else {}),
             **(additional or {}),
-            **({cloud_provider_key(cluster): Lifecycle.OWNED.value} if self.by_cloud_provider else {}),
+            **({cloud_provider_key(of_workloads or cluster): Lifecycle.OWNED.value} if self.by_cloud_provider else {}),
             **self.more,
             cluster_key(cluster): Lifecycle.OWNED.value,
             ROLE: self.role,

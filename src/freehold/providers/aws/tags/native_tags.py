@@ -29,13 +29,14 @@ T = TypeVar("T")
 
 
 class Keeper(StrEnum):
-    """The service that keeps the tags of an ARN."""
+    """The service that keeps the tags of an ARN; IAM has calls of its own for each type."""
 
     EC2 = "ec2"
     CLASSIC = "elb"
     BALANCING = "elbv2"
     BUCKET = "s3"
     ROLE = "iam"
+    OIDC = "iam oidc-provider"
     SECRET = "secretsmanager"  # noqa: S105 - the name of a service
     CLUSTER = "eks"
 
@@ -54,11 +55,15 @@ _READS: Mapping[Keeper, int] = {
     Keeper.BALANCING: BALANCERS,
     Keeper.BUCKET: 1,
     Keeper.ROLE: 1,
+    Keeper.OIDC: 1,
     Keeper.SECRET: 1,
     Keeper.CLUSTER: 1,
 }
 """The most resources in one read of tags."""
 
+
+OF_IAM = frozenset({Keeper.ROLE, Keeper.OIDC})
+"""Keepers of tags that the tagging API does not change, or in one region only (docs/reference/aws.md#tags)."""
 
 READS_AT_ONCE = 8
 """The most reads at once, where each resource needs its own. Most threads (providers.access.ports) stay free."""
@@ -80,6 +85,8 @@ def keeper_of(arn: Arn) -> Keeper | None:
             return Keeper.BUCKET
         case "iam" if arn.type == "role":
             return Keeper.ROLE
+        case "iam" if arn.type == "oidc-provider":
+            return Keeper.OIDC
         case "secretsmanager":
             return Keeper.SECRET
         case "eks":
@@ -206,6 +213,8 @@ class NativeTags:
                 return {text: await self._read_bucket(arn) for text, arn in group.items()}
             case Keeper.ROLE:
                 return {text: await self._read_role(arn) for text, arn in group.items()}
+            case Keeper.OIDC:
+                return {text: await self._read_oidc(text) for text in group}
             case Keeper.SECRET:
                 return {text: await self._read_secret(text) for text in group}
             case Keeper.CLUSTER:
@@ -258,8 +267,14 @@ class NativeTags:
 
     async def _read_role(self, arn: Arn) -> dict[str, str]:
         name = arn.id.rpartition("/")[2]
+        return await self._read_iam("list_role_tags", name, RoleName=name)
+
+    async def _read_oidc(self, arn: str) -> dict[str, str]:
+        return await self._read_iam("list_open_id_connect_provider_tags", arn, OpenIDConnectProviderArn=arn)
+
+    async def _read_iam(self, operation: str, subject: str, **named: str) -> dict[str, str]:
         try:
-            return tag_map(await self._client.read_list("iam", "list_role_tags", "Tags", name, RoleName=name))
+            return tag_map(await self._client.read_list("iam", operation, "Tags", subject, **named))
         except CloudError as error:
             if error.code == "NoSuchEntity":
                 return {}
@@ -350,6 +365,11 @@ def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) ->
             if attach:
                 return "eks", "tag_resource", {**cluster, "tags": dict(tags)}
             return "eks", "untag_resource", {**cluster, "tagKeys": keys}
+        case Keeper.OIDC:
+            provider = {"OpenIDConnectProviderArn": str(arns[0])}
+            if attach:
+                return "iam", "tag_open_id_connect_provider", {**provider, "Tags": tag_list(tags)}
+            return "iam", "untag_open_id_connect_provider", {**provider, "TagKeys": keys}
     name = {"RoleName": arns[0].id.rpartition("/")[2]}
     if attach:
         return "iam", "tag_role", {**name, "Tags": tag_list(tags)}

@@ -1,7 +1,7 @@
 """A replacement for the tagging API where that is denied or has no endpoint: each service's own lists and calls.
 
-It shows as much, at more calls: EC2 has a list by tag, all load balancers and buckets are asked for their tags. Kinds
-of other services must be added here. Roles are in no index and are found by name.
+It shows as much, at more calls: EC2 has a list by tag, all load balancers, buckets and EKS clusters are asked for
+their tags. Kinds of other services must be added here. Roles are in no index and are found by name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class ServiceTags:
         if values:
             filters.append({"Name": "value", "Values": list(values)})
         found = await self._native.find_in_ec2(f"tagged {key}", filters)
-        others = await self._native.tags_of([*await self._balancing_arns(), *await self._bucket_arns()])
+        others = await self._native.tags_of(
+            [*await self._balancing_arns(), *await self._bucket_arns(), *await self._cluster_arns()]
+        )
         wanted = frozenset(values)
         return found | {
             arn: tags for arn, tags in others.items() if key in tags and (not wanted or tags[key] in wanted)
@@ -97,6 +99,14 @@ class ServiceTags:
         rows = await self._client.read_list("s3", "list_buckets", "Buckets", "all")
         here = (row for row in rows if row.get("BucketRegion", session.region) == session.region)
         return [str(Arn(session.partition, "s3", "", "", row["Name"])) for row in here]
+
+    async def _cluster_arns(self) -> list[str]:
+        """Return the ARNs of the region's EKS clusters. What is in them is found by its names there."""
+        names = await self._client.read_list("eks", "list_clusters", "clusters", "all", maxResults=100)
+        if not names:
+            return []
+        session, account = self._client.session, await self._client.account()
+        return [str(Arn(session.partition, "eks", session.region, account, f"cluster/{name}")) for name in names]
 
 
 def _names(rows: Iterable[Json]) -> list[str]:

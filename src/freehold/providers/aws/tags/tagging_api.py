@@ -18,6 +18,7 @@ from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.tags.native_tags import (
+    OF_IAM,
     Keeper,
     NativeTags,
     TagsByArn,
@@ -41,6 +42,7 @@ class TaggingApi:
 
     def __init__(self, client: AwsClient) -> None:
         self._client = client
+        self._native = NativeTags(client)
 
     async def find_by_tag(
         self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()
@@ -55,9 +57,11 @@ class TaggingApi:
 
     async def find_marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
         found = await self.find_by_tag(UUID, [uuid])
-        for arns in chunks(sorted(set(also) - set(found)), ARNS_LISTED):
+        left = set(also) - set(found)
+        of_iam = _list_of_iam(left)
+        for arns in chunks(sorted(left.difference(of_iam)), ARNS_LISTED):
             found |= await self._list_resources(", ".join(arns), ResourceARNList=arns)
-        return found
+        return found | (await self._native.tags_of(of_iam) if of_iam else {})
 
     async def find_by_arn(self, arns: Collection[str]) -> TagsByArn:
         """Return what the index shows of these resources; those that it omits are missing, or have no tags."""
@@ -67,20 +71,24 @@ class TaggingApi:
         return found
 
     async def attach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
+        """Add tags, on IAM's resources with IAM's own calls."""
         failed: dict[str, CloudError] = {}
         for tags, targets in group_changes(changes):
-            for some in chunks(targets, BATCH):
+            of_iam = _list_of_iam(targets)
+            if of_iam:
+                failed |= await self._native.attach(of_iam, tags)
+            for some in chunks([target for target in targets if target not in of_iam], BATCH):
                 failed |= await self._send_to_each("tag_resources", "attach", some, Tags=dict(tags))
         return failed
 
     async def detach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
-        """Remove tags, on EC2's resources with EC2's own call, which keeps a tag whose value has changed meanwhile."""
+        """Remove tags, on resources of EC2 and IAM with their own calls: EC2 keeps a tag whose value has changed."""
         failed: dict[str, CloudError] = {}
         for tags, targets in group_changes(changes):
-            of_ec2 = sorted(group_by_keeper(targets).get(Keeper.EC2, {}))
-            if of_ec2:
-                failed |= await NativeTags(self._client).detach(of_ec2, tags)
-            for some in chunks([target for target in targets if target not in of_ec2], BATCH):
+            own = [*sorted(group_by_keeper(targets).get(Keeper.EC2, {})), *_list_of_iam(targets)]
+            if own:
+                failed |= await self._native.detach(own, tags)
+            for some in chunks([target for target in targets if target not in own], BATCH):
                 failed |= await self._send_to_each("untag_resources", "detach", some, TagKeys=sorted(tags))
         return failed
 
@@ -143,6 +151,11 @@ class TaggingApi:
         return errors.translate_failure(
             failure, effect=Effect.WRITE, what=what, origin=session.identity.origin, scrub=session.scrub
         )
+
+
+def _list_of_iam(targets: Collection[str]) -> list[str]:
+    by_keeper = group_by_keeper(targets)
+    return sorted(target for keeper in OF_IAM for target in by_keeper.get(keeper, {}))
 
 
 def _names_target(target: str, text: str) -> bool:

@@ -193,9 +193,11 @@ def _require_of_second(cel: str, message: str, holds: Callable[[Any, Any], bool]
     return require(f"!has(self.{SECOND}) || ({cel})", message, holds_of_both, f"{SECOND}.{field}")
 
 
+REGION_RULE: Final = schema_only(require_format("region", _REGION))
+"""For the API server alone: the reconciler knows which regions there are."""
 CLUSTER_RULES: Final = (
-    # The reconciler says which regions there are, and compares names with those of load balancers without one.
-    schema_only(require_format("region", _REGION)),
+    REGION_RULE,
+    # The reconciler compares names with those of load balancers without one.
     _require_of_second(
         f"has(self.{SECOND}.name) && self.{SECOND}.name != ''",
         "the second load balancer needs a name; give it one",

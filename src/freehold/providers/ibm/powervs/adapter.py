@@ -27,6 +27,7 @@ from freehold.providers.objects.adapter import (
     StatusUpdate,
     parse_or_refuse,
 )
+from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
 from freehold.providers.objects.gate import Proceed
 
@@ -64,7 +65,9 @@ class PowerVSClusterAdapter:
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
 
-    def find_collection(self, raw: Mapping[str, Any], journal: Journal) -> CollectionRequest | None:
+    def find_collection(
+        self, raw: Mapping[str, Any], journal: Journal, around: Around = NOTHING_AROUND
+    ) -> CollectionRequest | None:
         """Return None: IBM's cloud controller leaves only names, which prove nothing."""
         return None
 

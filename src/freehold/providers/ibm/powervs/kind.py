@@ -23,7 +23,14 @@ POWERVS_CLUSTER = ServedName(
     ibm_names.POWERVS_CLUSTER_KIND,
     ibm_names.POWERVS_CLUSTER_PLURAL,
     ibm_names.POWERVS_CLUSTER_FINALIZER,
-    machines=MachineName(ibm_names.POWERVS_MACHINE_KIND, ibm_names.POWERVS_MACHINE_PLURAL),
+    machines=(
+        MachineName(
+            names.INFRASTRUCTURE_GROUP,
+            names.V1BETA2,
+            ibm_names.POWERVS_MACHINE_KIND,
+            ibm_names.POWERVS_MACHINE_PLURAL,
+        ),
+    ),
     parts=ibm_names.POWERVS_PART_CONDITIONS,
 )
 

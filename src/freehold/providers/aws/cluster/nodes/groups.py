@@ -100,7 +100,7 @@ def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
 
     https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
     """
-    return frozenset() if group.role is Role.LB else frozenset({cloud_provider_key(tags.cluster)})
+    return frozenset() if group.role is Role.LB else frozenset({cloud_provider_key(tags.of_workloads)})
 
 
 def _request(name: str, about: str, known: ReadyNodes) -> Request:

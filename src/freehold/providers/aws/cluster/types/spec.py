@@ -6,7 +6,7 @@ Every object that upstream accepts is accepted here and keeps its fields (its sc
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -76,6 +76,8 @@ class AWSClusterSpec(ApiModel):
     """The desired infrastructure of the cluster."""
 
     RULES = (*aws_rules.CLUSTER_RULES, *aws_rules.TAG_RULES)
+    IS_EKS: ClassVar[bool] = False
+    """Whether EKS runs the control plane: there are no machines of it, and no load balancers in front of them."""
 
     additional_tags: UserTags = Field(default_factory=dict)
     """Tags for every resource of the cluster, at most 40: 50 is the limit of AWS, and ours are among them."""

@@ -1,0 +1,1 @@
+"""Types of AWSManagedControlPlane: spec, status, fields, CRD."""

@@ -1,0 +1,1 @@
+"""The rows of the table of kinds (kind_facts), by service."""

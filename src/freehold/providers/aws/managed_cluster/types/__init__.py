@@ -1,0 +1,1 @@
+"""Types of AWSManagedCluster and of the template that Cluster API makes it of."""
