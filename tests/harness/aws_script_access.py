@@ -38,5 +38,12 @@ STEPS: Mapping[str, Step] = {
     "OIDC provider deleted": _delete_provider,
     "missing OIDC provider deleted": _delete_provider,
     "missing OIDC provider": _get_provider,
+    "node group of a missing cluster": lambda c, m: c("eks").create_nodegroup(
+        clusterName="none", nodegroupName="n", nodeRole="arn:aws:iam::123456789012:role/n", subnets=m["subnets"][1:]
+    ),
+    "missing node group changed": lambda c, m: c("eks").update_nodegroup_config(
+        clusterName="none", nodegroupName="n", scalingConfig={"maxSize": 3}
+    ),
+    "Fargate profiles of a missing cluster": lambda c, m: c("eks").list_fargate_profiles(clusterName="none"),
     "access entries of a missing cluster": lambda c, m: c("eks").list_access_entries(clusterName="none"),
 }

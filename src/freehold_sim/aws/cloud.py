@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from freehold_sim.aws import errors, limits, wire
+from freehold_sim.aws import errors, limits, signatures, wire
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, unserved
 from freehold_sim.aws.credentials import Principal, administrator, scope_of_request
@@ -80,9 +80,11 @@ class SimulatedAWS(CallFlow):
             return Response(
                 403, b"<ErrorResponse><Error><Code>MissingAuthenticationToken</Code></Error></ErrorResponse>"
             )
-        asked = wire.identify(request, scope)
-        if asked is None:
-            text = f"The simulated AWS has no service {scope.service}".encode()
+        presigned = signatures.is_presigned(request)
+        asked = wire.identify(signatures.without(request) if presigned else request, scope)
+        if asked is None or (presigned and asked.service.name != "sts"):
+            what = f"presigned requests of {scope.service}" if presigned else f"service {scope.service}"
+            text = f"The simulated AWS has no {what}".encode()
             return Response(501, text, {"Content-Type": "text/plain"})
         if asked.operation is None:
             code, status = errors.CODES[asked.service.name].no_action
@@ -105,6 +107,11 @@ class SimulatedAWS(CallFlow):
         session = self.data["sessions"].get(access_key, {})
         return str(self.settings.access_keys.get(access_key) or session.get("account", ""))
 
+    def secret_of(self, access_key: str) -> str | None:
+        """Return the secret of an access key, None where any will do."""
+        of_session: str | None = self.data["sessions"].get(access_key, {}).get("secret")
+        return of_session or self.settings.secret_keys.get(access_key)
+
     def refusal(self, found: Identified, fault: Fault) -> Response:
         asked, _, _ = found.route
         return wire.error(asked, errors.of_fault(asked.service.name, asked.action, fault), self._request_id())
@@ -118,6 +125,8 @@ class SimulatedAWS(CallFlow):
         asked, served, scope = found.route
         service, request_id = asked.service.name, self._request_id()
         try:
+            if signatures.is_presigned(request):
+                signatures.check(request, self.secret_of(scope.access_key), self._wall.now())
             who = self._principal(scope, service, actor)
             params = wire.parameters(asked)
             if unknown := unserved(params, {**served.takes, "DryRun": {}}):

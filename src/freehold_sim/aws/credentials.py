@@ -1,6 +1,7 @@
 """Who calls, and which service and region are meant: what the signature of a request tells (Signature Version 4).
 
-https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. Signatures are not checked.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html. Signatures in headers are
+not checked; those in query strings are, in signatures.py.
 """
 
 import re
@@ -40,10 +41,11 @@ class Principal:
 
 def scope_of_request(request: Request) -> Scope | None:
     """Return the credential scope, None for a request without a signature."""
-    found = _SCOPE.search(request.headers.get("authorization", ""))
+    credential = f"Credential={request.query.get('X-Amz-Credential', '')}"
+    found = _SCOPE.search(request.headers.get("authorization", credential))
     if found is None:
         return None
-    token = request.headers.get("x-amz-security-token", "")
+    token = request.headers.get("x-amz-security-token", request.query.get("X-Amz-Security-Token", ""))
     return Scope(found["key"], found["region"], found["service"], token)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways, vpcs
-from freehold_sim.aws.eks import clusters
+from freehold_sim.aws.eks import admission, clusters
 from freehold_sim.aws.world import Effect
 
 ENDS: Mapping[str, str] = {
@@ -24,6 +24,7 @@ EFFECTS: Mapping[str, Effect] = {
     "release-instance": instances.release,
     "stop-instance": instances.give_up_public,
     "release-cluster": clusters.release,
+    "open-access-entries": admission.open_api,
     "release-interface": interfaces.give_back,
     "associate-blocks": vpcs.associate,
 }

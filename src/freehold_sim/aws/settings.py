@@ -43,6 +43,9 @@ class Delays:
     encrypt_cluster: float = 600.0
     create_nodegroup: float = 180.0
     delete_nodegroup: float = 240.0
+    update_nodegroup: float = 60.0
+    create_fargate_profile: float = 120.0
+    delete_fargate_profile: float = 120.0
     create_addon: float = 30.0
     update_addon: float = 30.0
     delete_addon: float = 20.0
@@ -154,6 +157,8 @@ class Settings:
     access_keys: Mapping[str, str] = field(
         default_factory=lambda: {"AKIASIMULATED0000001": "111122223333", "AKIASIMULATED0000002": "444455556666"}
     )
+    secret_keys: Mapping[str, str] = field(default_factory=dict)
+    """Maps administrators' keys to their secrets; of others any secret will do."""
     regions: Mapping[str, tuple[str, ...]] = field(default_factory=_regions)
     delays: Delays = field(default_factory=Delays)
     lags: Lags = field(default_factory=Lags)

@@ -31,15 +31,16 @@ def assume_role(call: Call) -> dict[str, Any]:
         raise Refused("ValidationError", text)
     policy, arns = params.get("Policy", ""), [each["arn"] for each in params.get("PolicyArns", [])]
     _check(policy, arns, call.settings.assumptions.packed_policy_characters)
-    key, token = f"ASIA{call.world.new_hex(16).upper()}", call.world.new_hex(40)
+    key, token, secret = f"ASIA{call.world.new_hex(16).upper()}", call.world.new_hex(40), call.world.new_hex(40)
     session = {
         "account": account, "role": role["id"], "token": token, "expires": call.wall + seconds, "policy": policy,
         "policy_arns": arns, "arn": f"arn:aws:sts::{account}:assumed-role/{role['id']}/{name}",
         "user_id": f"{role['view']['RoleId']}:{name}",
+        "secret": secret,
     }  # fmt: skip
     call.world.data["sessions"][key] = session
     credentials = {
-        "AccessKeyId": key, "SecretAccessKey": call.world.new_hex(40), "SessionToken": token,
+        "AccessKeyId": key, "SecretAccessKey": secret, "SessionToken": token,
         "Expiration": session["expires"],
     }  # fmt: skip
     user = {"AssumedRoleId": session["user_id"], "Arn": session["arn"]}

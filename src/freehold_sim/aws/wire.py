@@ -110,6 +110,9 @@ def reply(asked: Asked, values: Mapping[str, Any], request_id: str) -> Response:
     match asked.service.protocol:
         case "ec2":
             return Response(200, xml.ec2_reply(operation, values, request_id), _XML)
+        case "query" if asked.service.name == "sts" and asked.request.headers.get("accept") == "application/json":
+            body = json_body.query_reply(operation, values, request_id)
+            return Response(200, body, {"Content-Type": "application/json", "x-amzn-RequestId": request_id})
         case "query":
             return Response(200, xml.query_reply(operation, values, request_id), _XML)
         case "json":

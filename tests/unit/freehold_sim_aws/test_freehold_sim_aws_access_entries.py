@@ -201,6 +201,21 @@ def test_a_node_group_lets_its_nodes_in_and_leaves_the_entry_behind(sim: Any) ->
     assert role in sim.eks.list_access_entries(clusterName="one")["accessEntries"]
 
 
+def test_entries_are_made_when_a_cluster_gets_the_api(sim: Any) -> None:
+    """By the timer effect `open-access-entries`, with which the authentication mode is changed."""
+    made = sim.cluster()
+    role = sim.role("nodes")
+    subnets = made["resourcesVpcConfig"]["subnetIds"]
+    sim.eks.create_nodegroup(clusterName="one", nodegroupName="n", nodeRole=role, subnets=subnets)
+    world = sim.cloud.world
+    record = world.table(f"{ACCOUNT}/us-east-1", "eks-cluster")["one"]
+    mode = {"authenticationMode": "API_AND_CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": True}
+    for _ in "ab":
+        world.schedule(sim.clock.now(), record, {"accessConfig": mode}, "open-access-entries")
+        assert sim.eks.list_access_entries(clusterName="one")["accessEntries"] == [CREATOR, role]
+    assert list(_policies(sim, CREATOR)) == [ADMIN]
+
+
 def test_access_entries_go_with_their_cluster(sim: Any) -> None:
     _cluster(sim)
     _entry(sim)

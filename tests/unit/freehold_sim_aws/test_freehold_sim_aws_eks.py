@@ -192,7 +192,7 @@ def test_a_role_that_does_not_trust_eks_is_refused(sim: Any, base: dict[str, Any
 
 
 def test_a_key_that_is_disabled_is_refused(sim: Any, base: dict[str, Any]) -> None:
-    key = sim.cloud.strangers.key()
+    key = sim.cloud.foreign_act("key", {"alias": "one"})
     sim.cloud.strangers.change(key["arn"], KeyState="Disabled")
     with refused("InvalidParameterException", "cannot be used"):
         sim.eks.create_cluster(**base, **_encrypted(key["arn"]))
@@ -261,3 +261,12 @@ def test_a_version_says_until_when_it_is_supported(sim: Any) -> None:
     assert f"{shown['endOfStandardSupportDate']:%Y-%m-%d}" == "2026-12-02"
     assert f"{shown['endOfExtendedSupportDate']:%Y-%m-%d}" == "2027-12-02"
     assert (shown["versionStatus"], shown["defaultVersion"]) == ("STANDARD_SUPPORT", False)
+
+
+def test_a_cluster_that_is_gone_behind_its_owner_leaves_nothing(sim: Any) -> None:
+    made = sim.cluster(version="1.33")
+    sim.eks.update_cluster_version(name="one", version="1.34")
+    sim.cloud.strangers.delete(made["arn"])
+    sim.clock.advance(600)
+    assert not [row for row in sim.cloud.resources() if row["kind"].startswith("eks-")]
+    assert sim.ec2.describe_network_interfaces()["NetworkInterfaces"] == []

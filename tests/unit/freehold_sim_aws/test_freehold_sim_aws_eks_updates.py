@@ -75,11 +75,12 @@ def test_a_rollback_is_not_served_while_eks_has_it(sim: Any) -> None:
 
 def test_an_update_that_fails_leaves_the_cluster_as_it_was(sim: Any) -> None:
     held = sim.cluster(version="1.33")
-    sim.cloud.faults.add(Fault(Effect.FAILED, "eks.UpdateClusterVersion"))
+    sim.cloud.faults.add(Fault(Effect.FAILED, "eks.UpdateClusterVersion", message="no address left"))
     made = _upgrade(sim, "1.34")
     sim.clock.advance(480)
     told = _update(sim, made["id"])
-    assert (told["status"], [error["errorCode"] for error in told["errors"]]) == ("Failed", ["Unknown"])
+    (error,) = told["errors"]
+    assert (told["status"], error["errorCode"], error["errorMessage"]) == ("Failed", "Unknown", "no address left")
     assert _shown(sim) == held
 
 
@@ -95,7 +96,7 @@ def test_nodes_are_at_most_three_versions_behind(sim: Any) -> None:
 
 def test_eks_updates_a_cluster_by_itself(sim: Any) -> None:
     made = sim.cluster(version="1.32")
-    ident = sim.cloud.strangers.upgrade(made["arn"])
+    ident = sim.cloud.foreign_act("upgrade", {"id": made["arn"]})["update"]
     assert _shown(sim)["status"] == "UPDATING"
     sim.clock.advance(480)
     assert (_shown(sim)["version"], _update(sim, ident)["type"]) == ("1.33", "VersionUpdate")
@@ -185,9 +186,10 @@ def test_access_to_the_endpoint_is_changed(sim: Any) -> None:
     sim.clock.advance(120)
     network = _shown(sim)["resourcesVpcConfig"]
     assert (network["endpointPrivateAccess"], network["publicAccessCidrs"]) == (True, ["203.0.113.0/24"])
-    _config(sim, resourcesVpcConfig={"endpointPublicAccess": False})
+    _config(sim, resourcesVpcConfig={"endpointPublicAccess": False, "publicAccessCidrs": []})
     sim.clock.advance(120)
-    assert _shown(sim)["resourcesVpcConfig"]["endpointPublicAccess"] is False
+    network = _shown(sim)["resourcesVpcConfig"]
+    assert (network["endpointPublicAccess"], network["publicAccessCidrs"]) == (False, ["203.0.113.0/24"])
     with refused("InvalidParameterException", "Private and public endpoint access cannot be false"):
         _config(sim, resourcesVpcConfig={"endpointPrivateAccess": False})
 

@@ -55,8 +55,8 @@ def test_an_operation_that_is_not_served_is_refused_by_name(sim: Any) -> None:
         sim.ec2.create_fleet(LaunchTemplateConfigs=[], TargetCapacitySpecification={"TotalTargetCapacity": 1})
     assert caught.value.response["Error"]["Code"] == NOT_SERVED
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 501
-    with pytest.raises(ClientError, match=r"eks\.CreateFargateProfile"):
-        sim.eks.create_fargate_profile(fargateProfileName="a", clusterName="b", podExecutionRoleArn="c")
+    with pytest.raises(ClientError, match=r"eks\.AssociateIdentityProviderConfig"):
+        sim.eks.associate_identity_provider_config(clusterName="a", oidc={})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,17 @@
-"""Simulated EKS: clusters, node groups, add-ons, access entries."""
+"""Simulated EKS: clusters, node groups, add-ons, access entries, Fargate profiles."""
 
 from freehold_sim.aws.call import Operation
-from freehold_sim.aws.eks import access_entries, addons, clusters, nodegroups, tags, updates, versions
+from freehold_sim.aws.eks import (
+    access_entries,
+    addons,
+    clusters,
+    fargate,
+    identity_providers,
+    nodegroups,
+    tags,
+    updates,
+    versions,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     *clusters.OPERATIONS,
@@ -10,5 +20,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *nodegroups.OPERATIONS,
     *addons.OPERATIONS,
     *access_entries.OPERATIONS,
+    *fargate.OPERATIONS,
+    *identity_providers.OPERATIONS,
     *tags.OPERATIONS,
 )

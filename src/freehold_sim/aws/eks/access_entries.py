@@ -4,13 +4,12 @@ https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html. T
 of terraform-aws-modules/terraform-aws-eks#2915, #2969, #3024, #3048, #3293 and terraform-provider-aws#36447.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
-from freehold_sim.aws.credentials import administrator
-from freehold_sim.aws.eks import access_policies
+from freehold_sim.aws.eks import access_policies, admission
+from freehold_sim.aws.eks.admission import STANDARD
 from freehold_sim.aws.eks.common import (
     ACCESS_ENTRY,
     MISMATCH,
@@ -22,25 +21,10 @@ from freehold_sim.aws.eks.common import (
     missing,
     shown,
 )
-from freehold_sim.aws.world import Record, scope_of
-
-STANDARD = "STANDARD"
-_NODE = "system:node:{{EC2PrivateDNSName}}"
-_SESSION = "system:node:{{SessionName}}"
-_OF_NODES: dict[str, tuple[str, Sequence[str]]] = {
-    "EC2_LINUX": (_NODE, ["system:nodes"]),
-    "EC2_WINDOWS": (_NODE, ["eks:kube-proxy-windows", "system:nodes"]),
-    "FARGATE_LINUX": (_SESSION, ["system:bootstrappers", "system:node-proxier", "system:nodes"]),
-    "HYBRID_LINUX": (_SESSION, ["system:nodes"]),
-}
-"""User name and groups that EKS gives nodes, by type
-(https://docs.aws.amazon.com/cli/latest/reference/eks/create-access-entry.html; the groups of all but Linux: assumed,
-from those of https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html)."""
+from freehold_sim.aws.world import Record
 
 _NOT_SERVED = frozenset({"EC2", "HYPERPOD_LINUX"})
 _RESERVED = ("system:", "eks:", "aws:", "amazon:", "iam:")
-_PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::(?P<account>\d{12}):(?P<kind>role|user)/(?P<path>.+)")
-_CONFIG_MAP = "CONFIG_MAP"
 
 
 # -- what the cluster and the principal allow -------------------------------------------------------------------
@@ -49,15 +33,10 @@ _CONFIG_MAP = "CONFIG_MAP"
 def _cluster(call: Call) -> Record:
     """Return a cluster whose access entries can be used at all."""
     cluster = cluster_of(call, call.params["clusterName"])
-    if mode_of(cluster) == _CONFIG_MAP:
+    if admission.mode_of(cluster) == admission.CONFIG_MAP:
         text = "authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation."
         raise Refused("InvalidRequestException", f"The cluster's {text}")
     return cluster
-
-
-def mode_of(cluster: Record) -> str:
-    """Return the authentication mode of a cluster."""
-    return str(cluster["view"].get("accessConfig", {}).get("authenticationMode", _CONFIG_MAP))
 
 
 def _usable(call: Call) -> Record:
@@ -76,26 +55,18 @@ def _find(call: Call, cluster: Record) -> Record:
     return record
 
 
-def _identity_of(call: Call, arn: str) -> str | None:
-    """Return the unique id of a role or user that exists, None for another one."""
-    role = call.world.by_arn(arn)
-    if role is not None and role["kind"] == "role" and call.sees(role):
-        return str(role["view"]["RoleId"])
-    who = (administrator(account) for account in call.settings.access_keys.values())
-    return next((each.user_id for each in who if each.arn == arn), None)
-
-
 def _checked_identity(call: Call, arn: str, kind: str) -> str:
     """Return the unique id of a principal that can have an entry of this type."""
-    found = _PRINCIPAL.fullmatch(arn)
+    found = admission.PRINCIPAL.fullmatch(arn)
     if found is None:
         raise bad("The principalArn parameter format is not valid")
     if found["path"].startswith("aws-service-role/"):
         text = "modify access entries with a principalArn value of a Service Linked Role"
         raise bad(f"The caller is not allowed to {text}")
-    identity = _identity_of(call, arn)
+    role, identity = call.world.by_arn(arn), admission.identity_of(call.world, call.settings, arn)
+    is_new = role is not None and not call.sees(role)
     of_nodes = kind != STANDARD and (found["kind"] != "role" or found["account"] != call.account)
-    if identity is None or of_nodes:
+    if identity is None or is_new or of_nodes:
         raise bad("The specified principalArn is invalid: invalid principal.")
     return identity
 
@@ -115,14 +86,6 @@ def _check_names(username: str | None, groups: Sequence[str]) -> None:
             raise bad(f"The kubernetes group name {group} is invalid, it cannot start with system:")
 
 
-def _generated_name(arn: str) -> str:
-    found = _PRINCIPAL.fullmatch(arn)
-    if found is None or found["kind"] == "user":
-        return arn
-    role = found["path"].rpartition("/")[2]
-    return f"{arn.partition(':iam:')[0]}:sts::{found['account']}:assumed-role/{role}/{{{{SessionName}}}}"
-
-
 # -- operations -------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +94,7 @@ def create_entry(call: Call) -> dict[str, Any]:
     arn, kind, groups = params["principalArn"], params.get("type", STANDARD), params.get("kubernetesGroups", [])
     if kind in _NOT_SERVED:
         raise not_served(f"access entries of type {kind}")
-    if kind != STANDARD and kind not in _OF_NODES:
+    if kind != STANDARD and kind not in admission.OF_NODES:
         raise bad(f"The type {kind} of an access entry is not valid")
     identity = _checked_identity(call, arn, kind)
     if call.world.table(call.scope, ACCESS_ENTRY).get(f"{cluster['id']}/{arn}") is not None:
@@ -140,26 +103,16 @@ def create_entry(call: Call) -> dict[str, Any]:
         raise bad(f"kubernetesGroups and username can only be given with the type {STANDARD}")
     _check_names(params.get("username"), groups)
     check_tags(call, params.get("tags", {}))
-    made = _add(call, cluster, arn, kind, identity, params.get("tags", {}))
+    made = _add(call, cluster, arn, kind, identity)
     if kind == STANDARD:
-        made["view"].update(kubernetesGroups=groups, username=params.get("username") or _generated_name(arn))
+        made["view"].update(kubernetesGroups=groups, username=params.get("username") or made["view"]["username"])
     return _reply(call, [made])
 
 
-def _add(call: Call, cluster: Record, arn: str, kind: str, identity: str, tags: dict[str, str]) -> Record:
-    """Store an entry with what EKS gives its type. It works only for the principal that has the `identity` then."""
-    _, _, account, path = arn.split(":", 5)[2:]
-    what, _, name = path.partition("/")
-    place = f"{cluster['id']}/{what}/{account}/{name.rpartition('/')[2]}/{call.world.new_uuid()}"
-    username, groups = _OF_NODES.get(kind, (_generated_name(arn), []))
-    view = {
-        "clusterName": cluster["id"], "principalArn": arn, "kubernetesGroups": list(groups), "username": username,
-        "accessEntryArn": f"arn:{call.partition}:eks:{call.region}:{call.account}:access-entry/{place}",
-        "createdAt": call.now, "modifiedAt": call.now, "type": kind,
-    }  # fmt: skip
-    ident = f"{cluster['id']}/{arn}"
-    given = dict(tags)
-    return call.add(ACCESS_ENTRY, ident, view, view["accessEntryArn"], tags=given, identity=identity, policies={})
+def _add(call: Call, cluster: Record, arn: str, kind: str, identity: str) -> Record:
+    view = admission.view(call.world, cluster, arn, kind, call.now)
+    fields = {"tags": dict(call.params.get("tags", {})), "identity": identity, "policies": {}}
+    return call.add(ACCESS_ENTRY, f"{cluster['id']}/{arn}", view, view["accessEntryArn"], **fields)
 
 
 def _reply(_: Call, made: list[Record]) -> dict[str, Any]:
@@ -236,55 +189,6 @@ def list_associated(call: Call) -> dict[str, Any]:
     record = _find(call, _cluster(call))
     found = listed(call, "associatedAccessPolicies", list(record["policies"].values()))
     return {**found, **{key: call.params[key] for key in ("clusterName", "principalArn")}}
-
-
-# -- what EKS makes by itself -----------------------------------------------------------------------------------
-
-
-def admit_creator(call: Call, cluster: Record) -> None:
-    """Give the creator of a cluster an entry that may do everything, unless the cluster was made without it.
-
-    To be called when a cluster is made, and when its authentication mode gets the API.
-    https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
-    """
-    creator = cluster.setdefault("creator", _lasting(call))
-    asked = cluster["view"].get("accessConfig", {}).get("bootstrapClusterCreatorAdminPermissions", True)
-    if not asked or mode_of(cluster) == _CONFIG_MAP or _held(call, cluster, creator):
-        return
-    made = _add(call, cluster, creator, STANDARD, _identity_of(call, creator) or "", {})
-    policy = access_policies.arn_of(call, access_policies.CLUSTER_ADMIN)
-    scope = {"type": "cluster", "namespaces": []}
-    made["policies"][policy] = {
-        "policyArn": policy, "accessScope": scope, "associatedAt": call.now, "modifiedAt": call.now,
-    }  # fmt: skip
-
-
-def _held(call: Call, cluster: Record, arn: str) -> bool:
-    return f"{cluster['id']}/{arn}" in call.world.table(call.scope, ACCESS_ENTRY)
-
-
-def _lasting(call: Call) -> str:
-    """Return the ARN of who calls: of a session, that of its role."""
-    arn = call.principal.arn
-    if ":assumed-role/" not in arn:
-        return arn
-    name = arn.split("/")[1]
-    role = call.world.table(scope_of(call.account, ""), "role").get(name)
-    return str(role["arn"]) if role else f"arn:aws:iam::{call.account}:role/{name}"
-
-
-def admit_nodes(call: Call, cluster: Record, role: str, kind: str = "EC2_LINUX") -> None:
-    """Let the nodes of a node group or Fargate profile in. The entry stays when that goes.
-
-    https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329
-    """
-    if mode_of(cluster) != _CONFIG_MAP and not _held(call, cluster, role):
-        _add(call, cluster, role, kind, _identity_of(call, role) or "", {})
-
-
-def works(call: Call, entry: Record) -> bool:
-    """Whether the principal of an entry is still the one for which it was made: another of its name is not let in."""
-    return _identity_of(call, entry["view"]["principalArn"]) == str(entry["identity"])
 
 
 _NAMES = "clusterName principalArn"

@@ -19,17 +19,17 @@ POLICIES = (
 """Those of https://docs.aws.amazon.com/cli/latest/reference/eks/list-access-policies.html, without SageMaker's."""
 
 
-def arn_of(call: Call, name: str) -> str:
-    return f"arn:{call.partition}:eks::aws:cluster-access-policy/{name}"
+def arn_of(partition: str, name: str) -> str:
+    return f"arn:{partition}:eks::aws:cluster-access-policy/{name}"
 
 
 def check(call: Call, arn: str) -> None:
     """Refuse a policy that there is not (the codes are assumed)."""
     if ":cluster-access-policy/" not in arn:
         raise bad("The policyArn parameter format is not valid")
-    if arn not in {arn_of(call, name) for name in POLICIES}:
+    if arn not in {arn_of(call.partition, name) for name in POLICIES}:
         raise missing(f"The specified policyArn {arn} could not be found")
 
 
 def list_policies(call: Call) -> dict[str, Any]:
-    return listed(call, "accessPolicies", [{"name": name, "arn": arn_of(call, name)} for name in POLICIES])
+    return listed(call, "accessPolicies", [{"name": name, "arn": arn_of(call.partition, name)} for name in POLICIES])

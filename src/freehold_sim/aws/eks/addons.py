@@ -122,10 +122,10 @@ def update_addon(call: Call) -> dict[str, Any]:
     _check(call)
     wanted = {"serviceAccountRoleArn": params.get("serviceAccountRoleArn")}
     wanted |= {key: params[key] or None for key in ("addonVersion", "configurationValues") if key in params}
-    update = _add_update(call, cluster)
+    when = call.takes(call.settings.delays.update_addon)
+    update = _add_update(call, record, when)
     problem = _problem(call, cluster, {"NONE"})
     call.world.redirect(record, status="UPDATING")
-    when = call.takes(call.settings.delays.update_addon)
     change: dict[str, Any] = {"status": "ACTIVE", "health.issues": [], "modifiedAt": when, **wanted}
     if problem is None:
         _take_over(cluster, name)
@@ -138,7 +138,7 @@ def update_addon(call: Call) -> dict[str, Any]:
     return updates.reply(call, [update])
 
 
-def _add_update(call: Call, cluster: Record) -> Record:
+def _add_update(call: Call, addon: Record, done: float) -> Record:
     keys = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
     given = [{"type": key[0].upper() + key[1:], "value": call.params[key]} for key in keys if key in call.params]
     ident = call.world.new_uuid()
@@ -146,7 +146,8 @@ def _add_update(call: Call, cluster: Record) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    return call.add(UPDATE, ident, view, cluster=cluster["id"], part=f"addon/{call.params['addonName']}")
+    names = {"cluster": addon["view"]["clusterName"], "addon": addon["view"]["addonName"]}
+    return call.add(UPDATE, ident, view, **names, part=f"addon/{names['addon']}", done=done)
 
 
 def delete_addon(call: Call) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def delete_addon(call: Call) -> dict[str, Any]:
         cluster["self_managed"] = [*_self_managed(cluster), record["view"]["addonName"]]
     if record["view"]["status"] != "DELETING":
         for update in call.where(UPDATE, status="InProgress"):
-            if (update["cluster"], update["part"]) == (cluster["id"], f"addon/{record['view']['addonName']}"):
+            if (update["cluster"], update.get("addon")) == (cluster["id"], record["view"]["addonName"]):
                 call.world.redirect(update, status="Cancelled")
         call.world.redirect(record, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_addon), record, None)

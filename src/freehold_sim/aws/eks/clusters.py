@@ -10,7 +10,7 @@ from freehold_sim.aws.call import Call, Operation, Refused, Token, reads, writes
 from freehold_sim.aws.ec2 import interfaces, security_groups
 from freehold_sim.aws.ec2.kinds import full
 from freehold_sim.aws.eks import certificate, options, updates, versions
-from freehold_sim.aws.eks.access_entries import admit_creator
+from freehold_sim.aws.eks.admission import admit_creator
 from freehold_sim.aws.eks.common import (
     CLUSTER,
     FARGATE_PROFILE,
@@ -24,6 +24,7 @@ from freehold_sim.aws.eks.common import (
     listed,
     remove_parts,
     shown,
+    why_failed,
 )
 from freehold_sim.aws.world import Record, World, scope_of
 
@@ -56,7 +57,7 @@ def _outcome(call: Call, cluster: Record) -> dict[str, Any]:
     Its endpoint and its issuer have one id: https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/4501
     """
     if call.fails:
-        issue = {"code": "InternalFailure", "message": "The cluster could not be created", "resourceIds": []}
+        issue = {"code": "InternalFailure", "message": why_failed(call), "resourceIds": []}
         return {"status": "FAILED", "health.issues": [issue]}
     ident = call.world.new_hex(32).upper()
     return {

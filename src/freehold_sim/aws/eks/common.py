@@ -15,8 +15,8 @@ FARGATE_PROFILE = "eks-fargate-profile"
 PARTS = (NODEGROUP, ADDON, ACCESS_ENTRY, FARGATE_PROFILE)
 """What a cluster can have; the view of each has its `clusterName`."""
 UPDATE = "eks-update"
-"""An update: its record has the name of its `cluster` and the `part` that it changes: ``addon/NAME``, empty for the
-cluster itself."""
+"""An update: its record has the name of its `cluster`, the `part` that it changes (``addon/NAME``) and when it is
+`done`."""
 MISMATCH = "InvalidParameterException"
 """Code of a client token that was used with other parameters (assumed: EKS documents none)."""
 
@@ -31,6 +31,11 @@ def missing(text: str) -> Refused:
 
 def in_use(text: str) -> Refused:
     return Refused("ResourceInUseException", text, 409)
+
+
+def why_failed(call: Call) -> str:
+    """Return the reason that EKS tells for what a fault `failed` ends."""
+    return call.fault.message if call.fault and call.fault.message else "An internal error has occurred"
 
 
 def cluster_of(call: Call, name: str) -> Record:

@@ -19,6 +19,8 @@ MODES = ("CONFIG_MAP", "API_AND_CONFIG_MAP", "API")
 _PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 _RESERVED = (*_PRIVATE, *map(IPv4Network, ("100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4")))
 _MOST_GROUPS = 5
+OPEN = {"endpointPublicAccess": True, "endpointPrivateAccess": False, "publicAccessCidrs": ["0.0.0.0/0"]}
+"""How the endpoint of a new cluster is reached unless the request says something else."""
 
 
 # -- network ------------------------------------------------------------------------------------------------------
@@ -59,18 +61,14 @@ def endpoint(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any
 
     https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html
     """
-    names = ("endpointPublicAccess", "endpointPrivateAccess", "publicAccessCidrs")
-    found = {name: given.get(name, held[name]) for name in names}
+    found = {name: given.get(name, held[name]) for name in OPEN}
+    found["publicAccessCidrs"] = found["publicAccessCidrs"] or held["publicAccessCidrs"]
     if not (found["endpointPublicAccess"] or found["endpointPrivateAccess"]):
         raise bad("Private and public endpoint access cannot be false")
     blocks = [_block(text, "publicAccessCidrs") for text in found["publicAccessCidrs"]]
     if reserved := [str(block) for block in blocks if any(block.subnet_of(each) for each in _RESERVED)]:
         raise bad(f"The following CIDRs are not allowed in publicAccessCidrs: {reserved}")
-    found["publicAccessCidrs"] = found["publicAccessCidrs"] or ["0.0.0.0/0"]
     return found
-
-
-OPEN = {"endpointPublicAccess": True, "endpointPrivateAccess": False, "publicAccessCidrs": ["0.0.0.0/0"]}
 
 
 def _block(text: str, where: str) -> IPv4Network:

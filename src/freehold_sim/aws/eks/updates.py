@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 
 from freehold_sim.aws.call import Call, Operation, Refused, Token, not_served, reads, writes
 from freehold_sim.aws.eks import options, versions
-from freehold_sim.aws.eks.common import MISMATCH, NODEGROUP, UPDATE, bad, cluster_of, in_use, listed, missing
+from freehold_sim.aws.eks.common import (
+    MISMATCH,
+    NODEGROUP,
+    UPDATE,
+    bad,
+    cluster_of,
+    in_use,
+    listed,
+    missing,
+    why_failed,
+)
 from freehold_sim.aws.world import Record
 
 _ROLLBACK_DAYS = 7
@@ -23,6 +33,7 @@ class Change(NamedTuple):
     kind: str
     values: Mapping[str, str]
     change: Mapping[str, Any]
+    effect: str = ""
 
 
 # -- the update itself --------------------------------------------------------------------------------------------
@@ -35,8 +46,8 @@ def note(call: Call, cluster: Record, kind: str, values: Mapping[str, str], done
     view: dict[str, Any] = {
         "id": ident, "status": "InProgress", "type": kind, "params": params, "createdAt": call.now, "errors": [],
     }  # fmt: skip
-    made = call.add(UPDATE, ident, view, cluster=cluster["id"], part=part, done=done)
-    error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": [cluster["id"]]}
+    made = call.add(UPDATE, ident, view, cluster=cluster["id"], part="", done=done)
+    error = {"errorCode": "Unknown", "errorMessage": why_failed(call), "resourceIds": [cluster["id"]]}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
     call.world.schedule(done, made, end)
     return made
@@ -47,6 +58,7 @@ def reply(_: Call, made: list[Record]) -> dict[str, Any]:
 
 
 def _of(call: Call, cluster: Record, part: str = "") -> list[Record]:
+    """Return the updates of a cluster, or of a part of it."""
     return [row for row in call.all(UPDATE) if (row["cluster"], row["part"]) == (cluster["id"], part)]
 
 
@@ -64,8 +76,9 @@ def _begin(call: Call, cluster: Record, wanted: Change, seconds: float) -> dict[
     done = call.takes(seconds)
     made = note(call, cluster, wanted.kind, wanted.values, done)
     call.world.redirect(cluster, status="UPDATING")
-    call.world.schedule(done, cluster, {**({} if call.fails else wanted.change), "status": "ACTIVE"})
-    return reply(call, [made])
+    change, effect = ({}, "") if call.fails else (wanted.change, wanted.effect)
+    call.world.schedule(done, cluster, {**change, "status": "ACTIVE"}, effect)
+    return _reply(call, [made])
 
 
 def _free(call: Call, cluster: Record, kind: str) -> None:
@@ -141,7 +154,8 @@ def update_config(call: Call) -> dict[str, Any]:
     kind, decide = _CHANGES[given[0]]
     _free(call, cluster, kind)
     values, change = decide(cluster["view"], call.params[given[0]])
-    return _begin(call, cluster, Change(kind, values, change), call.settings.delays.update_cluster)
+    effect = "open-access-entries" if kind == "AccessConfigUpdate" else ""
+    return _begin(call, cluster, Change(kind, values, change, effect), call.settings.delays.update_cluster)
 
 
 _Decided = tuple[dict[str, str], dict[str, Any]]
@@ -224,7 +238,7 @@ def associate_encryption(call: Call) -> dict[str, Any]:
 
 
 def _part(call: Call) -> str:
-    """Return of what updates are asked for: of the cluster, or of a node group or an add-on of it."""
+    """Return of what updates are asked for: "" for the cluster, or a node group or an add-on of it."""
     named = [f"{kind}/{call.params[f'{kind}Name']}" for kind in ("nodegroup", "addon") if f"{kind}Name" in call.params]
     if len(named) > 1:
         raise bad("An update is of a node group or of an add-on")

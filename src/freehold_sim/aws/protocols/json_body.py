@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.model import Shape
+from botocore.model import OperationModel, Shape
 
 from freehold_sim.aws.models import member, members
 from freehold_sim.aws.protocols.invalid import Invalid, Wrong
@@ -63,6 +63,16 @@ def _read_structure(value: Mapping[str, Any], shape: Shape, path: str) -> dict[s
 def body(values: Mapping[str, Any], shape: Shape | None) -> bytes:
     """Return the JSON body of a reply; raises ValueError for a member that the output shape lacks."""
     return json.dumps(write(values, shape) if shape is not None else {}).encode()
+
+
+def query_reply(operation: OperationModel, values: Mapping[str, Any], request_id: str) -> bytes:
+    """Return the reply of a `query` service to a client that asks for JSON.
+
+    https://github.com/kubernetes-sigs/aws-iam-authenticator/blob/master/pkg/token/token.go
+    """
+    result = write(values, operation.output_shape) if operation.output_shape is not None else {}
+    inner = {f"{operation.name}Result": result, "ResponseMetadata": {"RequestId": request_id}}
+    return json.dumps({f"{operation.name}Response": inner}).encode()
 
 
 def write(value: Any, shape: Shape) -> Any:
