@@ -149,7 +149,7 @@ def node(
         wanted,
         request,
         naming,
-        requires=frozenset(needs),
+        frozenset(needs),
         given=(lambda _: given) if given else None,
         parts=lambda _: frozenset(parts),
         tags=frozenset(tags),
