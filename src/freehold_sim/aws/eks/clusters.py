@@ -85,7 +85,7 @@ def _add(call: Call) -> Record:
     group = security_groups.make(call, vpc, label, text, {"Name": label, "aws:eks:cluster-name": name})
     cluster = call.add(
         CLUSTER, name, {**view, "arn": arn}, arn, tags=dict(params.get("tags", {})), interfaces=[], group=group["id"],
-        self_managed=SELF_MANAGED if params.get("bootstrapSelfManagedAddons", True) else (),
+        self_managed=list(SELF_MANAGED) if params.get("bootstrapSelfManagedAddons", True) else [],
     )  # fmt: skip
     groups.insert(0, {"GroupId": group["id"], "GroupName": label})
     for subnet in subnets[:2]:
