@@ -20,10 +20,12 @@ from freehold.providers.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.eks.tokens import BadToken, identity_of
+from freehold_sim.aws.settings import Settings
 from harness.account import RecordingPort
 from harness.aws_account import KEYS, REGION, AwsAccount
 
 AT = 1_700_000_000.0
+SECRET_KEYS = {KEYS.access_key: KEYS.secret_key}
 LASTING, SESSION = Keys("AKIDEXAMPLE", "the secret key"), Keys("ASIAEXAMPLE", "the secret key", "a/session+token==")
 
 
@@ -93,7 +95,7 @@ class Role:
     def __init__(self, seconds: int) -> None:
         self.clock = ManualClock(AT)
         aws = AwsAccount()
-        self.cloud = aws.cloud = SimulatedAWS(self.clock, wall=self.clock)
+        self.cloud = aws.cloud = SimulatedAWS(self.clock, Settings(secret_keys=SECRET_KEYS), wall=self.clock)
         arn = aws.role("freehold")
         self.port = RecordingPort()
         role = AssumedRole(arn, KEYS, seconds=seconds)
