@@ -88,11 +88,11 @@ WITHOUT_EFFECT = {
     "AllAvailabilityZones": "no zone needs to be opted in",
     "AllRegions": "no region needs to be opted in",
     "WithDecryption": "the parameters that are served are plain strings",
-    "force": "no check of readiness holds an update back",
     "ChecksumMode": "checksums are not kept",
     "ChecksumAlgorithm": "the transport of a simulator does not corrupt",
     "ContentMD5": "so", "ChecksumCRC32": "so", "ChecksumCRC32C": "so", "ChecksumCRC64NVME": "so", "ChecksumSHA1": "so",
     "ChecksumSHA256": "so", "ContentLength": "the length of the body is known",
+    "force": "no check of readiness holds an update back",
     "DryRun": "cloud.py answers it for every operation",
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAddon.html, API_Up
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Token, reads, writes
-from freehold_sim.aws.eks import addon_versions, updates
+from freehold_sim.aws.eks import addon_versions
 from freehold_sim.aws.eks.common import (
     ADDON,
     MISMATCH,
@@ -135,7 +135,7 @@ def update_addon(call: Call) -> dict[str, Any]:
         error = {"errorCode": problem["code"], "errorMessage": problem["message"], "resourceIds": []}
         call.world.schedule(when, update, {"status": "Failed", "errors": [error]})
     call.world.schedule(when, record, change)
-    return updates.reply(call, [update])
+    return _update_reply(call, [update])
 
 
 def _add_update(call: Call, addon: Record, done: float) -> Record:
@@ -146,8 +146,16 @@ def _add_update(call: Call, addon: Record, done: float) -> Record:
         "id": ident, "status": "InProgress", "type": "AddonUpdate", "params": given, "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    names = {"cluster": addon["view"]["clusterName"], "addon": addon["view"]["addonName"]}
-    return call.add(UPDATE, ident, view, **names, part=f"addon/{names['addon']}", done=done)
+    return call.add(UPDATE, ident, view, cluster=addon["view"]["clusterName"], part=_part(addon), done=done)
+
+
+def _part(addon: Record) -> str:
+    """Return what an update of an add-on calls it."""
+    return f"addon/{addon['view']['addonName']}"
+
+
+def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
+    return {"update": dict(made[0]["view"])}
 
 
 def delete_addon(call: Call) -> dict[str, Any]:
@@ -161,7 +169,7 @@ def delete_addon(call: Call) -> dict[str, Any]:
         cluster["self_managed"] = [*_self_managed(cluster), record["view"]["addonName"]]
     if record["view"]["status"] != "DELETING":
         for update in call.where(UPDATE, status="InProgress"):
-            if (update["cluster"], update.get("addon")) == (cluster["id"], record["view"]["addonName"]):
+            if (update["cluster"], update["part"]) == (cluster["id"], _part(record)):
                 call.world.redirect(update, status="Cancelled")
         call.world.redirect(record, status="DELETING")
         call.world.schedule(call.takes(call.settings.delays.delete_addon), record, None)
@@ -174,7 +182,7 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("CreateAddon", create_addon, f"{_SETTINGS} tags", Token("clientRequestToken", ADDON, _reply, MISMATCH)),
     reads("DescribeAddon", describe_addon, _NAMES),
     reads("ListAddons", list_addons, "clusterName maxResults nextToken"),
-    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, updates.reply, MISMATCH)),
+    writes("UpdateAddon", update_addon, _SETTINGS, Token("clientRequestToken", UPDATE, _update_reply, MISMATCH)),
     writes("DeleteAddon", delete_addon, f"{_NAMES} preserve"),
     *addon_versions.OPERATIONS,
 )

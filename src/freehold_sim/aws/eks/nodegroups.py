@@ -119,15 +119,15 @@ def update_config(call: Call) -> dict[str, Any]:
         "id": ident, "status": "InProgress", "type": "ConfigUpdate", "params": _told(params), "createdAt": call.now,
         "errors": [],
     }  # fmt: skip
-    names = {"cluster": view["clusterName"], "nodegroup": view["nodegroupName"]}
-    update = call.add(UPDATE, ident, told, **names, part=f"nodegroup/{names['nodegroup']}", done=done)
+    part = f"nodegroup/{view['nodegroupName']}"
+    update = call.add(UPDATE, ident, told, cluster=view["clusterName"], part=part, done=done)
     call.world.redirect(record, status="UPDATING")
     error = {"errorCode": "Unknown", "errorMessage": "The update failed", "resourceIds": []}
     end = {"status": "Failed", "errors": [error]} if call.fails else {"status": "Successful"}
     call.world.schedule(done, update, end)
     held = {"status": "ACTIVE", "modifiedAt": done}
     call.world.schedule(done, record, held if call.fails else {**change, **held})
-    return updates.reply(call, [update])
+    return _update_reply(call, [update])
 
 
 def _labels(held: dict[str, str], given: dict[str, Any]) -> dict[str, str]:
@@ -150,6 +150,10 @@ def _told(params: dict[str, Any]) -> list[dict[str, str]]:
              "taintsToAdd": taints.get("addOrUpdateTaints"), "taintsToRemove": taints.get("removeTaints")}  # fmt: skip
     return [{"type": name[0].upper() + name[1:], "value": value if isinstance(value, str) else json.dumps(value)}
             for name, value in flat.items() if value is not None]  # fmt: skip
+
+
+def _update_reply(_: Call, made: list[Record]) -> dict[str, Any]:
+    return {"update": dict(made[0]["view"])}
 
 
 def delete_nodegroup(call: Call) -> dict[str, Any]:
@@ -175,7 +179,7 @@ OPERATIONS: tuple[Operation, ...] = (
     reads("DescribeNodegroup", describe_nodegroup, _NAMES),
     reads("ListNodegroups", list_nodegroups, "clusterName maxResults nextToken"),
     writes(
-        "UpdateNodegroupConfig", update_config, _CHANGES, Token("clientRequestToken", UPDATE, updates.reply, MISMATCH)
+        "UpdateNodegroupConfig", update_config, _CHANGES, Token("clientRequestToken", UPDATE, _update_reply, MISMATCH)
     ),
     writes("DeleteNodegroup", delete_nodegroup, _NAMES),
 )

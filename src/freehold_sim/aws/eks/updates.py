@@ -39,12 +39,13 @@ class Change(NamedTuple):
 # -- the update itself --------------------------------------------------------------------------------------------
 
 
-def note(call: Call, cluster: Record, kind: str, values: Mapping[str, str], done: float, part: str = "") -> Record:
-    """Record an update that ends at `done`; `part` is what of the cluster it is of, such as ``addon/NAME``."""
+def _note(call: Call, cluster: Record, wanted: Change, done: float) -> Record:
+    """Record an update that ends at `done`."""
     ident = call.world.new_uuid()
-    params = [{"type": name, "value": value} for name, value in values.items()]
+    params = [{"type": name, "value": value} for name, value in wanted.values.items()]
     view: dict[str, Any] = {
-        "id": ident, "status": "InProgress", "type": kind, "params": params, "createdAt": call.now, "errors": [],
+        "id": ident, "status": "InProgress", "type": wanted.kind, "params": params, "createdAt": call.now,
+        "errors": [],
     }  # fmt: skip
     made = call.add(UPDATE, ident, view, cluster=cluster["id"], part="", done=done)
     error = {"errorCode": "Unknown", "errorMessage": why_failed(call), "resourceIds": [cluster["id"]]}
@@ -53,7 +54,7 @@ def note(call: Call, cluster: Record, kind: str, values: Mapping[str, str], done
     return made
 
 
-def reply(_: Call, made: list[Record]) -> dict[str, Any]:
+def _reply(_: Call, made: list[Record]) -> dict[str, Any]:
     return {"update": dict(made[0]["view"])}
 
 
@@ -74,7 +75,7 @@ def _begin(call: Call, cluster: Record, wanted: Change, seconds: float) -> dict[
     https://docs.aws.amazon.com/eks/latest/userguide/update-cluster.html
     """
     done = call.takes(seconds)
-    made = note(call, cluster, wanted.kind, wanted.values, done)
+    made = _note(call, cluster, wanted, done)
     call.world.redirect(cluster, status="UPDATING")
     change, effect = ({}, "") if call.fails else (wanted.change, wanted.effect)
     call.world.schedule(done, cluster, {**change, "status": "ACTIVE"}, effect)
@@ -247,19 +248,20 @@ def _part(call: Call) -> str:
 
 def describe_update(call: Call) -> dict[str, Any]:
     cluster, ident = cluster_of(call, call.params["name"]), call.params["updateId"]
-    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident]
+    found = [row for row in _of(call, cluster, _part(call)) if row["id"] == ident and call.sees(row)]
     if not found:
         raise missing(f"No update found for ID: {ident}")
-    return reply(call, found)
+    return _reply(call, found)
 
 
 def list_updates(call: Call) -> dict[str, Any]:
     cluster = cluster_of(call, call.params["name"])
-    return listed(call, "updateIds", [row["id"] for row in _of(call, cluster, _part(call))])
+    rows = [row for row in _of(call, cluster, _part(call)) if call.sees(row)]
+    return listed(call, "updateIds", [row["id"] for row in rows])
 
 
 def _token() -> Token:
-    return Token("clientRequestToken", UPDATE, reply, MISMATCH)
+    return Token("clientRequestToken", UPDATE, _reply, MISMATCH)
 
 
 _ENDPOINT = " ".join(f"resourcesVpcConfig.{name}" for name in options.OPEN)
