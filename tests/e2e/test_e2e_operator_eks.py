@@ -15,6 +15,7 @@ from e2e_operator_lab import ROOT, Cloud, Json, Stage, crds_installed, simulated
 from e2e_servers import PATIENTLY, Server, until
 
 from freehold.api.placeholders import Placeholder
+from freehold.engine.keyed_codec import NODE
 from harness.cloud_actors import OtherUser, over_http
 from harness.cloud_bystanders import elsewhere
 from harness.cloud_stand_in import ACCESS_KEYS, forgotten_services, left
@@ -85,6 +86,11 @@ def test_the_eks_template_comes_up_and_takes_what_its_workloads_made_along(stage
         (server,) = (each["cluster"]["server"] for each in yaml.safe_load(kubeconfig)["clusters"])
         assert server == control_plane["spec"]["controlPlaneEndpoint"]["host"]
         (token,) = (each["user"]["token"] for each in yaml.safe_load(kubeconfig)["users"])
+        ours = stage.cloud.of_aws(stage.name)
+        instances = [row for row in ours if row["kind"] == "instance"]
+        assert [row["tags"][f"kubernetes.io/cluster/{eks}"] for row in instances] == ["owned", "owned"]
+        (role,) = (row["tags"][NODE].rpartition("/")[2] for row in ours if row["kind"] == "eks-access-entry")
+        assert role == "nodes.cluster-api-provider-aws.sigs.k8s.io"
         made = forgotten_services(stage.cloud.url, eks).made
         theirs = elsewhere(OtherUser(over_http(stage.cloud.url)), eks)
         stage.kubectl.run("delete", "clusters.cluster.x-k8s.io", stage.name, PATIENTLY)

@@ -82,9 +82,7 @@ def _add(call: Call) -> Record:
     arn = f"arn:{call.partition}:eks:{call.region}:{call.account}:cluster/{name}"
     label = f"eks-cluster-sg-{name}-{call.world.serial()}"
     text = "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes"
-    # https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html
-    tags = {"Name": label, f"kubernetes.io/cluster/{name}": "owned", "aws:eks:cluster-name": name}
-    group = security_groups.make(call, vpc, label, text, tags)
+    group = security_groups.make(call, vpc, label, text, {"Name": label, "aws:eks:cluster-name": name})
     cluster = call.add(
         CLUSTER, name, {**view, "arn": arn}, arn, tags=dict(params.get("tags", {})), interfaces=[], group=group["id"],
         self_managed=list(SELF_MANAGED) if params.get("bootstrapSelfManagedAddons", True) else [],
