@@ -140,6 +140,21 @@ async def test_updates_are_sent_one_at_a_time_and_the_version_last(eks: Eks) -> 
     assert eks.cluster()["version"] == "1.35"
 
 
+async def test_endpoint_and_subnets_are_changed_by_an_update_each(eks: Eks) -> None:
+    await eks.up()
+    eks.new_writes()
+    group = eks.account.group(eks.cluster()["resourcesVpcConfig"]["vpcId"])
+    eks.wants(
+        endpoint_private=True, public_cidrs=["192.0.2.0/24"], subnets=sorted(eks.subnets), security_groups=[group]
+    )
+    eks.state.invalidate()
+    await eks.up()
+    assert eks.new_writes() == ["update_cluster_config"] * 2
+    network = eks.cluster()["resourcesVpcConfig"]
+    assert (network["endpointPrivateAccess"], network["publicAccessCidrs"]) == (True, ["192.0.2.0/24"])
+    assert (sorted(network["subnetIds"]), network["securityGroupIds"]) == (sorted(eks.subnets), [group])
+
+
 async def test_what_is_in_a_cluster_is_made_while_it_is_updated(eks: Eks) -> None:
     eks.without = {ENTRY}
     eks.wants()
