@@ -205,7 +205,7 @@ def _place(call: Call, cluster: Record, given: dict[str, Any]) -> Change:
     options.groups(call, wanted["securityGroupIds"], call.world.table(call.scope, "vpc")[held["vpcId"]])
     if all(sorted(each) == sorted(held[name]) for name, each in wanted.items()):
         raise bad("No changes needed for the VPC config provided")
-    values = {name[0].upper() + name[1:]: json.dumps(each) for name, each in wanted.items()}
+    values = {"SecurityGroups": json.dumps(wanted["securityGroupIds"]), "Subnets": json.dumps(wanted["subnetIds"])}
     return Change("VpcConfigUpdate", values, {f"resourcesVpcConfig.{name}": each for name, each in wanted.items()})
 
 
