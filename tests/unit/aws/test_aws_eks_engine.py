@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from freehold.engine.clock import ManualClock
+from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
 from freehold.engine.graph import Graph, Node
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
 from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
 from freehold.providers.aws.identities import AssumedRole
@@ -292,6 +296,28 @@ async def test_a_strangers_cluster_of_the_name_is_left_alone(eks: Eks) -> None:
     assert isinstance(said, Blocked) and said.reason is Reason.NAME_TAKEN
     await eks.down()
     assert eks.account.eks.list_clusters()["clusters"] == [NAME]
+
+
+async def test_a_plan_says_what_is_changed_and_what_eks_never_does(eks: Eks) -> None:
+    """Of a cluster that is being updated too; nothing is sent."""
+    await eks.up()
+    await eks.after_edit(logging=["api"])
+    eks.new_writes()
+    eks.wants(version="1.36", upgrade_policy="STANDARD")
+    overlay = Overlay(ManualClock(eks.clock.now(), eks.clock.monotonic()))
+    deps = dry_run_deps(replace(eks.deps, port=ReadOnlyPort(eks.account.port)), overlay)
+    done = await ensure(deps, eks.graph, eks.journal, eks.store, eks.state.dry_run_copy())
+    assert eks.new_writes() == []
+    assert {write.attribute for write in overlay.writes} == {"logging", "upgrade_policy"}
+    said = done.outcomes[CLUSTER]
+    assert isinstance(said, Blocked) and "Write 1.35 first" in said.message
+
+
+async def test_a_cluster_is_found_by_its_tags_where_the_tag_api_is_denied(eks: Eks) -> None:
+    await eks.up()
+    eks.account.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.*", count=None))
+    found = await eks.tagger.find_marked(OWNER.uuid)
+    assert [each.rpartition(":")[2] for each in found] == [f"cluster/{NAME}"]
 
 
 # -- what is in it ------------------------------------------------------------------------------------------------
