@@ -13,10 +13,10 @@ from freehold.engine.clock import ManualClock
 from freehold.engine.dry_run import dry_run_deps
 from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
-from freehold.engine.graph import Graph, Node
+from freehold.engine.graph import Graph, Naming, Node
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
-from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
 from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
@@ -373,6 +373,28 @@ async def test_an_addon_that_the_spec_drops_goes_and_keeps_its_objects_where_it_
     (sent,) = [call for call in eks.account.port.calls if call.operation == "delete_addon"]
     assert sent.detail.get("preserve", False) is preserve
     assert eks.account.eks.list_addons(clusterName=NAME)["addons"] == []
+
+
+async def test_an_entry_for_nodes_that_eks_made_is_used_and_stays(eks: Eks) -> None:
+    """EKS makes one for the role of each node group, and leaves it there."""
+    eks.without = {ENTRY}
+    eks.wants()
+    await eks.up()
+    role = eks.account.role("nodes")
+    eks.account.eks.create_access_entry(clusterName=NAME, principalArn=role, type="EC2_LINUX")
+    eks.later(900)
+    request = {"cluster": NAME, "principal_arn": role, "type": "EC2_LINUX", "groups": [], "username": ""}
+    key = NodeKey("eks-access-entry", "nodes")
+    used = Node(key, role, lambda known: request, naming=Naming.EXPLICIT, requires=frozenset({CLUSTER}))
+    eks.graph = Graph([*eks.graph.nodes.values(), used])
+    eks.state.invalidate()
+    done = await eks.up()
+    said = done.outcomes[key]
+    assert isinstance(said, Ready) and said.category is Category.UNMANAGED and not said.reason
+    eks.graph = Graph(each for each in eks.graph.nodes.values() if each.key != key)
+    eks.state.invalidate()
+    await eks.up()
+    assert role in eks.account.eks.list_access_entries(clusterName=NAME)["accessEntries"]
 
 
 # -- what it may do -----------------------------------------------------------------------------------------------
