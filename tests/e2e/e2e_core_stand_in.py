@@ -2,8 +2,10 @@
 
 It does what a provider sees of them (docs/reference/capi-contract.md), in their order: the Cluster owns its
 infrastructure; once that is ready the first control-plane Machine is made, once it has a node the others; a Machine has
-an owner reference on its infrastructure machine, which is cloned from its template. A Cluster's delete takes the
-Machines first, then the infrastructure. The node of a Machine comes up as soon as its instance runs.
+an owner reference on its infrastructure machine, which is cloned from its template. A control plane of a provider gets
+its owner reference when the infrastructure is ready, and the Machines are made when it says that it is initialized. A
+Cluster's delete takes the Machines first, then the control plane, then the infrastructure. The node of a Machine comes
+up as soon as its instance runs.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from e2e_operator_lab import Json
 from e2e_servers import PATIENCE
 
 CORE, GROUP, VERSION = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "v1beta2"
+CONTROL_PLANES = f"controlplane.{CORE}"
+PLURALS = {"AWSCluster": "awsclusters", "AWSManagedCluster": "awsmanagedclusters"}
+MANAGED = "awsmanagedcontrolplanes"
 CLUSTER_FINALIZER, MACHINE_FINALIZER = f"cluster.{CORE}", f"machine.{CORE}"
 CLUSTER_LABEL, CONTROL_PLANE_LABEL = f"{CORE}/cluster-name", f"{CORE}/control-plane"
 BOOTSTRAP = "#cloud-config\nwrite_files:\n- path: /run/kubeadm/canary\n  content: the-secret-canary\n"
@@ -70,24 +75,46 @@ class CoreStandIn:
         cluster = self._get(CORE, "clusters", self._name)
         if cluster is None:
             return
-        infrastructure = self._get(GROUP, "awsclusters", cluster["spec"]["infrastructureRef"]["name"])
+        reference = cluster["spec"]["infrastructureRef"]
+        plural = PLURALS[reference["kind"]]
+        infrastructure = self._get(GROUP, plural, reference["name"])
         if cluster["metadata"].get("deletionTimestamp"):
-            self._delete_cluster(cluster, infrastructure)
+            self._delete_cluster(cluster, plural, infrastructure)
             return
         self._hold(CORE, "clusters", cluster, CLUSTER_FINALIZER)
         if infrastructure is None:
             return
-        self._own(GROUP, "awsclusters", infrastructure, cluster)
+        self._own(GROUP, plural, infrastructure, cluster)
         if not infrastructure.get("status", {}).get("ready"):
             return
         self._report_infrastructure(cluster, infrastructure)
+        if (control_plane := self._find_control_plane(cluster)) is not None:
+            self._serve_control_plane(cluster, control_plane)
         for group in self._groups():
             self._serve_group(cluster, group)
 
     # -- creation ---------------------------------------------------------------------------------------------
 
+    def _find_control_plane(self, cluster: Json) -> Json | None:
+        """Find the control plane of a provider that the Cluster names; None where kubeadm's makes it."""
+        reference = cluster["spec"]["controlPlaneRef"]
+        if reference["kind"] != "AWSManagedControlPlane":
+            return None
+        return self._get(CONTROL_PLANES, MANAGED, reference["name"])
+
+    def _serve_control_plane(self, cluster: Json, control_plane: Json) -> None:
+        self._own(CONTROL_PLANES, MANAGED, control_plane, cluster)
+        if not control_plane.get("status", {}).get("initialization", {}).get("controlPlaneInitialized"):
+            return
+        if cluster.get("status", {}).get("initialization", {}).get("controlPlaneInitialized"):
+            return
+        done = {"initialization": {"controlPlaneInitialized": True, "infrastructureProvisioned": True}}
+        endpoint = control_plane["spec"]["controlPlaneEndpoint"]
+        status = {"controlPlaneReady": True, **done}
+        self._patch(CORE, "clusters", self._name, {"spec": {"controlPlaneEndpoint": endpoint}, "status": status})
+
     def _groups(self) -> Iterator[MachineGroup]:
-        for each in self._list(f"controlplane.{CORE}", "kubeadmcontrolplanes"):
+        for each in self._list(CONTROL_PLANES, "kubeadmcontrolplanes"):
             spec = each["spec"]
             template = spec["machineTemplate"]["infrastructureRef"]["name"]
             yield MachineGroup(each["metadata"]["name"], template, spec["replicas"], spec["version"], True)
@@ -159,13 +186,14 @@ class CoreStandIn:
         if cluster.get("status", {}).get("initialization", {}).get("infrastructureProvisioned"):
             return
         status = {"infrastructureReady": True, "initialization": {"infrastructureProvisioned": True}}
-        endpoint = infrastructure["spec"]["controlPlaneEndpoint"]
-        self._patch(CORE, "clusters", self._name, {"spec": {"controlPlaneEndpoint": endpoint}, "status": status})
+        endpoint = infrastructure["spec"].get("controlPlaneEndpoint")
+        spec = {"controlPlaneEndpoint": endpoint} if endpoint else {}
+        self._patch(CORE, "clusters", self._name, {"spec": spec, "status": status})
 
     # -- deletion ---------------------------------------------------------------------------------------------
 
-    def _delete_cluster(self, cluster: Json, infrastructure: Json | None) -> None:
-        for kind, group in (("kubeadmcontrolplanes", f"controlplane.{CORE}"), ("machinedeployments", CORE)):
+    def _delete_cluster(self, cluster: Json, plural: str, infrastructure: Json | None) -> None:
+        for kind, group in (("kubeadmcontrolplanes", CONTROL_PLANES), ("machinedeployments", CORE)):
             for each in self._list(group, kind):
                 self._delete(group, kind, each["metadata"]["name"])
         machines = self._list(CORE, "machines")
@@ -174,8 +202,11 @@ class CoreStandIn:
             self._delete_machine(each)
         if machines:
             return
+        if (control_plane := self._find_control_plane(cluster)) is not None:
+            self._delete(CONTROL_PLANES, MANAGED, control_plane["metadata"]["name"])
+            return
         if infrastructure is not None:
-            self._delete(GROUP, "awsclusters", infrastructure["metadata"]["name"])
+            self._delete(GROUP, plural, infrastructure["metadata"]["name"])
             return
         self._patch(CORE, "clusters", self._name, {"metadata": {"finalizers": None}})
 

@@ -49,7 +49,7 @@ SPEED = 600.0
 """Simulated seconds in a second: a cluster is Ready in a few."""
 
 KIND = "ibmpowervscluster"
-AWS_KIND = "awscluster"
+AWS_KIND, EKS_KIND = "awscluster", "awsmanagedcontrolplane"
 
 
 class Cloud:
@@ -332,7 +332,7 @@ class Stage:
         """Clean up: nothing of a test, failed or not, may hold its namespace or a CRD."""
         ring = f"{self.server.url}/api/v1/namespaces/default/secrets/keys-of-{self.namespace}"
         assert requests.delete(ring, timeout=PATIENCE).status_code in (200, 404)
-        for kind in (KIND, AWS_KIND):
+        for kind in (KIND, AWS_KIND, EKS_KIND):
             for each in self.kubectl.json("get", kind)["items"]:
                 free = '{"metadata":{"finalizers":null}}'
                 self.kubectl.run("patch", kind, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)

@@ -39,12 +39,12 @@ def anything_changed(old: Json, new: Json) -> bool:
 def build_fields_changed(fields: Iterable[str]) -> Predicate:
     """Build the test whether one of these fields of the spec changed, or to which cluster the object belongs."""
 
-    def changed(old: Json, new: Json) -> bool:
+    def have_changed(old: Json, new: Json) -> bool:
         before, after = old.get("spec") or {}, new.get("spec") or {}
         moved = any(old["metadata"].get(name) != new["metadata"].get(name) for name in ("labels", "ownerReferences"))
         return moved or any(before.get(name) != after.get(name) for name in fields)
 
-    return changed
+    return have_changed
 
 
 def machine_inputs_changed(old: Json, new: Json) -> bool:

@@ -119,13 +119,15 @@ class ObjectKind:
     """One kind of object that is reconciled; all of it is in one folder of its provider.
 
     ``describe`` gives its model and columns, which are slow to import. ``adapt`` gives what serves an object in an
-    account of the provider. ``cluster_name`` serves a kind that is once in an account.
+    account of the provider. ``cluster_name`` serves a kind that is once in an account. ``own`` are the kinds of
+    resources that only its objects have; the first kind of a provider needs none.
     """
 
     served: ServedName
     describe: Callable[[], ServedKind]
     adapt: Callable[[Any, ConnectionContext], Adapter]
     cluster_name: ClusterName = _refuse_cluster_name
+    own: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

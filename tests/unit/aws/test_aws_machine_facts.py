@@ -12,6 +12,7 @@ from freehold.engine.outcomes import Reason
 from freehold.providers.aws.capacity_log import MAX_AGE, CapacityLog
 from freehold.providers.aws.facts import AwsFacts
 from freehold.providers.aws.machine.facts import (
+    EksCluster,
     Filter,
     Image,
     ImageById,
@@ -109,6 +110,9 @@ async def test_an_image_by_its_id(asked: Asked) -> None:
 async def test_the_image_that_a_public_parameter_names(asked: Asked, kind: str, architecture: str) -> None:
     found = (await asked.ask(instance_type=kind, image=ImageByParameter(EKS))).image
     assert isinstance(found, Answer) and found.value.architecture == architecture
+    older = EKS.replace("2023/{architecture}/standard", "2{arm}")
+    of_older = (await asked.ask(instance_type=kind, image=ImageByParameter(older))).image
+    assert isinstance(of_older, Answer) and of_older.value.architecture == architecture
     gone = ImageByParameter(EKS.replace("1.32", "1.99"))
     assert (await asked.ask(instance_type=kind, image=gone)).image == NotThere()
 
@@ -151,6 +155,18 @@ async def test_groups_by_id_and_by_filter_in_whatever_vpc(asked: Asked) -> None:
     assert found == Answer({ResourceSelection(one): (MachineGroup(one, vpc),), team: groups, none: ()})
 
 
+async def test_the_security_group_that_eks_made_for_its_cluster(asked: Asked) -> None:
+    """Once for all machines; a later cluster of the name has another one."""
+    assert (await asked.ask(eks=EksCluster("blue"))).eks_group == NotThere()
+    group = asked.account.cluster("blue")["resourcesVpcConfig"]["clusterSecurityGroupId"]
+    asked.sent()
+    for _ in range(3):
+        assert (await asked.ask(eks=EksCluster("blue", "born"))).eks_group == Answer(group)
+    assert asked.sent() == ["describe_cluster"]
+    await asked.ask(eks=EksCluster("blue", "later"))
+    assert asked.sent() == ["describe_cluster"]
+
+
 async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
     vpc = asked.account.network()[0]
     group = asked.account.group(vpc)
@@ -177,6 +193,7 @@ async def test_a_hundred_machines_ask_as_often_as_one(asked: Asked) -> None:
         ("ec2.DescribeInstanceTypes", {"instance_type": "t3.medium"}, "type"),
         ("ec2.DescribeImages", {"image": ImageById("ami-0a0000000000000c1")}, "image"),
         ("ssm.GetParameter", {"image": ImageByParameter(EKS), "instance_type": "t3.medium"}, "image"),
+        ("eks.DescribeCluster", {"eks": EksCluster("blue")}, "eks_group"),
         ("ec2.DescribeSubnets", {"subnet": ResourceSelection("subnet-1")}, "chosen"),
         ("ec2.DescribeVpcs", {"vpc": "vpc-1"}, "subnets"),
         ("ec2.DescribeSecurityGroups", {"groups": (ResourceSelection("sg-1"),)}, "groups"),

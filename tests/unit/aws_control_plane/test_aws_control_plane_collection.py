@@ -15,7 +15,7 @@ from freehold.providers.aws.control_plane.collection import decide_policy, reque
 from freehold.providers.aws.control_plane.keys import CLUSTER
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 
-OWNER = Owner("AWSManagedControlPlane", "team", "prod-control-plane", "0c0ffee0-0000-4000-8000-000000000000")
+OWNER = Owner("0c0ffee0-0000-4000-8000-000000000000", "AWSManagedControlPlane", "team", "prod-control-plane")
 ARN = "arn:aws:eks:eu-central-1:123456789012:cluster/recorded"
 
 

@@ -82,3 +82,13 @@ def test_name_of_another_cluster_is_refused() -> None:
     found = plan({"region": "eu-central-1"}, AWSClusterFacts(FACTS.zones, namesakes=Answer((other,))))
     assert isinstance(found, RefusedSpec)
     assert found.reason == "NameTaken"
+
+
+def test_name_that_only_a_cloud_controller_has_used_is_that_of_the_eks_cluster() -> None:
+    """The advice names a tag that is there."""
+    other = Namesake("arn:aws:ec2:eu-central-1:1:security-group/sg-1", by_cloud_provider=True)
+    found = plan({"region": "eu-central-1"}, AWSClusterFacts(FACTS.zones, namesakes=Answer((other,))))
+    assert isinstance(found, RefusedSpec)
+    (problem,) = found.problems
+    assert problem.message.startswith("'default_prod-control-plane' is the name of another cluster in eu-central-1")
+    assert "change the tag kubernetes.io/cluster/default_prod-control-plane from owned to shared" in problem.message

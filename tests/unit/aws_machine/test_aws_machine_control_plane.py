@@ -174,7 +174,7 @@ def test_its_group_is_asked_for_also_of_a_living_instance_and_not_of_a_given_one
 
 
 def test_eks_finds_it_by_the_name_of_its_cluster_and_capa_by_that_of_the_cluster() -> None:
-    """https://docs.aws.amazon.com/eks/latest/userguide/launch-workers.html"""
+    """https://docs.aws.amazon.com/eks/latest/userguide/worker.html"""
     assert build_desired(plan_of()).graph.nodes[INSTANCE].tags >= {
         "kubernetes.io/cluster/default_demo-plane=owned",
         "sigs.k8s.io/cluster-api-provider-aws/cluster/demo=owned",

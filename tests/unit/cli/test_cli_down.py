@@ -160,3 +160,25 @@ async def test_what_a_person_may_not_read_keeps_nobody_from_deleting(
         shown = await _show_deletion(session, reached, [(OURS[0], Key("default", "minimal"))])
     assert shown == ["IBMPowerVSCluster default/minimal"]
     assert "is not known here (identities are forbidden)" in capsys.readouterr().err
+
+
+def test_machines_that_are_only_kept_go_before_the_control_plane_that_waits_for_them(world: tuple[str, ...]) -> None:
+    """Nobody else would delete them: the control plane would wait for ever."""
+    group, version = "cluster.x-k8s.io", "v1beta2"
+    pool = {"name": "pool", "labels": {f"{group}/cluster-name": "unborn"}}
+    manifest = [
+        {
+            "apiVersion": f"controlplane.{group}/{version}", "kind": "AWSManagedControlPlane",
+            "metadata": {"name": "unborn"}, "spec": {"region": "eu-central-1", "version": "v1.2"},
+        },
+        {"apiVersion": f"infrastructure.{group}/{version}", "kind": "AWSManagedMachinePool", "metadata": pool},
+    ]  # fmt: skip
+    text = yaml.safe_dump_all(manifest)
+    made = freehold("up", "-f", "-", *world, stdin=text)
+    assert made.returncode == 1 and "kept, not served by Freehold: AWSManagedMachinePool created" in made.stdout
+    done = freehold("down", "-f", "-", "--yes", "--timeout", "30", *world, stdin=text)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines.index("  AWSManagedMachinePool default/pool") < next(
+        number for number, line in enumerate(lines) if "default/unborn is gone" in line
+    )

@@ -83,7 +83,10 @@ def test_the_status_counts_what_is_out_there(fleet: Fleet) -> None:
     assert row.split()[:9] == ["default", "demo", "yes", "1", "0", "1", "0", "0", "0"]
     [found] = json.loads(freehold_in(fleet.state.path, "gc", "status", "-o", "json").stdout)
     assert found["found"] == {"load-balancer": 1, "security-group": 1}
-    assert freehold_in(fleet.state.path, "gc", "status", "-n", "elsewhere").stdout == "there is no AWSCluster\n"
+    assert (
+        freehold_in(fleet.state.path, "gc", "status", "-n", "elsewhere").stdout
+        == "there is no AWSCluster or AWSManagedControlPlane\n"
+    )
 
 
 def test_a_plan_by_other_gates_than_the_servers_is_made_here(fleet: Fleet) -> None:
@@ -96,7 +99,7 @@ def test_a_plan_by_other_gates_than_the_servers_is_made_here(fleet: Fleet) -> No
 def test_the_plan_of_a_cluster_that_is_not_there_names_those_that_are(fleet: Fleet) -> None:
     done = freehold_in(fleet.state.path, "gc", "plan", "nobody")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "there is no AWSCluster nobody in namespace default; there are: demo" in done.stderr
+    assert "there is no cluster nobody in namespace default; there are: demo" in done.stderr
 
 
 def test_an_annotation_that_cannot_be_read_is_an_error_with_the_command_that_mends_it(fleet: Fleet) -> None:

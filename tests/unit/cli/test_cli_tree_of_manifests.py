@@ -92,6 +92,25 @@ def test_a_manifest_in_which_nothing_is_served_says_so(place: Path) -> None:
     assert done.stderr == "nothing in this manifest is served by Freehold\n"
 
 
+def test_the_machines_of_a_control_plane_stand_below_it(tmp_path: Path) -> None:
+    paused = {"cluster.x-k8s.io/paused": ""}
+    control_plane = {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AWSManagedControlPlane",
+        "metadata": {"name": "cp", "annotations": paused}, "spec": {"region": "us-east-1"},
+    }  # fmt: skip
+    labels = {"cluster.x-k8s.io/cluster-name": "cp"}
+    machine = {
+        "apiVersion": GROUP, "kind": "AWSMachine", "spec": {"instanceType": "t3.large"},
+        "metadata": {"name": "node", "labels": labels, "annotations": paused},
+    }  # fmt: skip
+    (tmp_path / "both.yaml").write_text(yaml.safe_dump_all([control_plane, machine]))
+    state = ["--state", str(tmp_path / "state"), "--simulate"]
+    freehold("up", "-f", str(tmp_path / "both.yaml"), *state, "--speed", "3000", "--timeout", "1")
+    shown = freehold("tree", "cp", *state)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.index("AWSManagedControlPlane/cp") < shown.stdout.index("AWSMachine/node")
+
+
 def test_an_object_that_mirrors_a_control_plane_is_kept_and_has_no_tree(tmp_path: Path) -> None:
     """Its cluster's resources are the control plane's."""
     mirror = {"apiVersion": GROUP, "kind": "AWSManagedCluster", "metadata": {"name": "prod"}, "spec": {}}

@@ -35,8 +35,8 @@ CLUSTER = {
 }
 
 
-def plane(*, owned: bool = True, deleting: bool = False) -> Json:
-    metadata: Json = {"name": "c1-plane" if owned else "c1", "namespace": "ns", "uid": "p"}
+def plane(*, owned: bool = True, deleting: bool = False, name: str = "") -> Json:
+    metadata: Json = {"name": name or ("c1-plane" if owned else "c1"), "namespace": "ns", "uid": "p"}
     metadata |= {"ownerReferences": [OWNER]} if owned else {}
     metadata |= {"deletionTimestamp": "now", "finalizers": [AWS_MANAGED_CONTROL_PLANE.finalizer]} if deleting else {}
     served = AWS_MANAGED_CONTROL_PLANE
@@ -65,6 +65,8 @@ class Server:
     async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
         name, _, value = label_selector.partition("=")
         found = [] if resource.plural not in self.answers else self._answer(resource)
+        if resource.plural == "clusters":
+            return ObjectList([found], "1")
         return ObjectList([each for each in found if each["metadata"]["labels"].get(name) == value], "1")
 
     def _answer(self, resource: Resource) -> Any:
@@ -87,6 +89,8 @@ async def test_a_pass_of_a_control_plane_sees_its_machines_and_the_infrastructur
     assert isinstance(decision, gate.Proceed) and decision.around == found.around
     alone = await read(plane(owned=False), ClusterApiMode.OFF, awsmachines=machines)
     assert (alone.around.machines, alone.around.infrastructure) == ((machines[0],), None)
+    laptop = await read(plane(owned=False, name="c1-plane"), ClusterApiMode.OFF)
+    assert laptop.around.infrastructure == MIRROR, "a Cluster that is kept names it, and nobody sets owners"
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)

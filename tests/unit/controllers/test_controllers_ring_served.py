@@ -71,10 +71,14 @@ async def until(wanted: Callable[[], object], what: str) -> None:
         raise AssertionError(f"not within 30 s: {what}") from None
 
 
+_LISTED = (WatchState.SYNCED, WatchState.ABSENT)
+"""States of a watch that has an answer: Clusters are watched also where Cluster API is not installed."""
+
+
 def looked(serving: Operator) -> bool:
     """Whether each stored object has been listed and reconciled."""
     health = serving.read_health()
-    listed = health is not None and all(state is WatchState.SYNCED for state in health.followed.values())
+    listed = health is not None and all(state in _LISTED for state in health.followed.values())
     return health is not None and listed and not health.queued and not health.busy
 
 

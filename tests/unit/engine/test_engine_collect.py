@@ -15,7 +15,7 @@ from freehold.engine.kinds import Registry
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
 from freehold.engine.resources import NodeKey
 from lab.life import Life
-from lab.network import VPC, NetworkWorld
+from lab.network import TRAITS, VPC, NetworkWorld
 from lab.outage import outage
 
 OF_THE_NETWORK = ("vpc", "gate", "nat", "table", "group")
@@ -51,9 +51,9 @@ class Denying:
         raise errors.Denied("no permission")
 
 
-def collected(of: Sequence[str] = OF_THE_NETWORK) -> tuple[Life, Collector]:
+def collected(of: Sequence[str] = OF_THE_NETWORK, world: NetworkWorld | None = None) -> tuple[Life, Collector]:
     """An object at rest, ``of`` whose kinds wait for the collection."""
-    life = Life(NetworkWorld())
+    life = Life(world or NetworkWorld())
     life.create()
     collector = Collector(life)
     kinds = [
@@ -118,6 +118,23 @@ def test_the_collection_begins_when_the_deletes_of_what_goes_before_were_taken()
     assert "role node" in begin.message
     run(life)
     assert collector.asked
+
+
+def test_the_collection_begins_when_what_hosts_the_controllers_is_seen_gone() -> None:
+    """EKS runs the cloud controller in its cluster until that is gone: it would make again what is collected."""
+    life, collector = collected(
+        world=NetworkWorld(traits=TRAITS | {"role": replace(TRAITS["role"], delete_time=300.0)})
+    )
+    kinds = [
+        replace(kind, deletion=replace(kind.deletion, before_collection=kind.name == "role"))
+        for kind in life.deps.registry.values()
+    ]
+    life.deps = replace(life.deps, registry=Registry(kinds))
+    run(life, 250.0)
+    assert not collector.asked
+    run(life)
+    there, _, _ = collector.asked[0]
+    assert there == sorted([*OF_THE_NETWORK, "group"])
 
 
 def test_it_stops_while_a_machine_of_the_cluster_may_be_there() -> None:

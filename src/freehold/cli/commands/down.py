@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Unpack
@@ -28,6 +28,8 @@ from freehold.cli.output.terminal import columns, say, tell, warn
 from freehold.cli.output.view import Line, view
 from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, Resource, key_of
+from freehold.providers.objects.served_resources import resource_around, resource_of
+from freehold.providers.registry import SERVED
 
 
 def run(
@@ -61,6 +63,8 @@ async def _delete_and_wait(
         if not yes:
             await _approve(session, target, ours, others)
         rest = await rest_of_clusters(session, ours) if words else []
+        machines = find_kept_machines(ours, others)
+        await _delete_others(session, machines)
         present = await _delete(session, ours)
         if present:
             await session.begin()
@@ -69,11 +73,18 @@ async def _delete_and_wait(
                     session, present, show, UntilGone(alone=session.running is not None), patience=patience
                 )
             _conclude(picture)
-        await _delete_others(session, others)
+        await _delete_others(session, [each for each in others if each not in machines])
         if rest:
             _tell_each(
                 f"of the same Cluster these stay ({hint('down', '-f', 'FILE')} deletes what the file holds):", rest
             )
+
+
+def find_kept_machines(ours: Collection[Followed], others: Sequence[Target]) -> list[Target]:
+    """Find those of ``others`` for which an object of ours would wait: machines that Freehold only keeps."""
+    served = {resource_of(each): each for each in SERVED}
+    kinds = {resource_around(machines) for resource, _ in ours for machines in served[resource].machines}
+    return [each for each in others if each.resource in kinds]
 
 
 async def _is_there(session: Session, target: Target) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.commands import orphans
-from freehold.cli.commands.orphans import present_uuids
+from freehold.cli.commands.orphans import find_marked_owners, is_repeated, present_uuids
 from freehold.cli.commands.search_scope import Searched, SearchScope, find_search_scope
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.access import Access, Where, access
@@ -26,6 +26,7 @@ from freehold.cli.output.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, Conflict, ObjectNotFound
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import NAMESPACES, Key, Resource, key_of
+from freehold.providers.registry import object_kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,11 +81,20 @@ class _Wanted:
         lost = ["--key-lost"] if self.key_lost and recovery.unproven else []
         files = (word for each in self.filename for word in ("-f", each))
         regions = (word for each in self.regions for word in ("--region", each))
-        return str(hint("recover", "--uuid", recovery.owner.uuid, *files, *regions, *lost, "--yes"))
+        which = self.words if self._names_kind else ("--uuid", recovery.owner.uuid)
+        return str(hint("recover", *which, *files, *regions, *lost, "--yes", namespace=self._namespace_of_words))
+
+    @property
+    def _names_kind(self) -> bool:
+        return len(self.words) > 1 or any("/" in each for each in self.words)
+
+    @property
+    def _namespace_of_words(self) -> str:
+        return self.namespace if self._names_kind else ""
 
 
 async def _recover(target: Access, wanted: _Wanted, documents: Sequence[ManifestDocument], *, yes: bool) -> None:
-    from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
+    from freehold.controllers.recovery.lost_objects import NoOwner
     from freehold.engine.errors import CloudError
 
     async with open_session(target) as session, AsyncExitStack() as stack:
@@ -95,8 +105,7 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
             )
         places = await find_search_scope(session, target, wanted.regions, ring, stack)
         try:
-            at, found = await _choose(session, places, wanted)
-            recovery = build_recovery(found, at.served, at.deps)
+            at, recovery = await _choose(session, places, wanted, documents)
             owner = recovery.owner
             await _refuse_namesake(session, at.resource, Key(owner.namespace, owner.name))
             _print(recovery, at, key_lost=wanted.key_lost)
@@ -116,29 +125,70 @@ async def _recover(target: Access, wanted: _Wanted, documents: Sequence[Manifest
         tell(f"apply its manifest: {up}; or delete all: {down}")
 
 
-async def _choose(session: Session, places: SearchScope, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
-    """Choose the lost object that is meant. Raises CliError unless it is just one, and CloudError."""
-    from freehold.controllers.recovery.orphans import find_orphans as orphaned
-
+async def _choose(
+    session: Session, places: SearchScope, wanted: _Wanted, documents: Sequence[ManifestDocument]
+) -> tuple[Searched, Recovery]:
+    """Choose the lost object that is meant. Raises CliError unless it is just one, NoOwner, and CloudError."""
     present, where = await present_uuids(session), wanted.namespace or session.namespace
     named = await parse_names(session, NameSyntax("recover"), wanted.words, where) if wanted.words else []
     if len(named) > 1:
         raise CliError("recover one object at a time", code=MISUSED)
     kinds, called = (named[0].kinds, f"{where}/{named[0].name}") if named else ((), "")
+    every = [(at, one) for at in places.list_accounts() for one in await find_marked_owners(at, present)]
     fit = [
         (at, one)
-        for at in places.searched
-        for one in await orphaned(at.deps, present)
-        if one.uuid == wanted.uuid.casefold() or (at.resource in kinds and called in map(str.casefold, one.names))
+        for at, one in every
+        if one.uuid == wanted.uuid.casefold()
+        or (any(each.resource in kinds for each in at) and called in map(str.casefold, one.names))
     ]
+    fit = [(at, one) for at, one in fit if not is_repeated(one, [other for _, other in fit])]
     if len(fit) == 1:
-        return fit[0]
+        at, lost = fit[0]
+        named_kinds = [each for each in at if each.resource in kinds] or at
+        return _choose_kind(_find_in_manifest(named_kinds, lost, documents) or named_kinds, lost)
     what = f"uuid {wanted.uuid}" if wanted.uuid else called
     if not fit:
         told = [f"looked through: {places}", *(f"not looked through: {each}" for each in places.not_searched)]
         raise CliError(f"nothing has the marks of {what} and no object here; see {hint('orphans')}", told)
-    lines = [f"{one.uuid}: {at.resource.kind}, {len(one.resources)} resources in {at.name}" for at, one in fit]
+    lines = [
+        f"{one.uuid}: {at.resource.kind}, {len(one.resources)} resources in {at.name}"
+        for at, one in ((_choose_kind(each, one)[0], one) for each, one in fit)
+    ]
     raise CliError(f"several lost objects were called {what}; choose one: {hint('recover', '--uuid', 'U')}", lines)
+
+
+def _find_in_manifest(
+    kinds: Sequence[Searched], lost: MarkedOwner, documents: Sequence[ManifestDocument]
+) -> Sequence[Searched]:
+    """Find the kinds of which the manifest has an object of the name; none if it has none."""
+    named = {name.rpartition("/")[2] for name in lost.names}
+    of_name = {each.kind for each in documents if each.name in named}
+    return [each for each in kinds if each.served.kind in of_name]
+
+
+def _choose_kind(kinds: Sequence[Searched], lost: MarkedOwner) -> tuple[Searched, Recovery]:
+    """Choose which kind of object it was: no mark says it, and seals fit only the right one.
+
+    Where no seal is ours, it is the kind that alone has such resources, else the first. Raises NoOwner.
+    """
+    from freehold.controllers.recovery.lost_objects import NoOwner, build_recovery
+
+    found, problems = [], []
+    for each in kinds:
+        try:
+            found.append((each, build_recovery(lost, each.served, each.deps)))
+        except NoOwner as problem:
+            problems.append(problem)
+    if not found:
+        raise problems[0]
+    proven = [each for each in found if each[1].proven or each[1].born]
+    return proven[0] if proven else max(found, key=lambda each: _count_own(each[0], lost))
+
+
+def _count_own(at: Searched, lost: MarkedOwner) -> int:
+    """Count the resources of kinds that only this kind of object has."""
+    own = object_kind_of(at.served).own
+    return sum(each.key.kind in own for each in lost.resources)
 
 
 def _how_to_delete(one: JudgedResource, kinds: Registry) -> str:

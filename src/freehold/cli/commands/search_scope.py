@@ -45,7 +45,10 @@ class Searched:
 
 @dataclass(frozen=True)
 class SearchScope:
-    """``unknown``: what is not looked through for want of credentials or a region. ``failed``: what did not answer."""
+    """``searched`` has each account once for each kind of object that can have lost something there.
+
+    ``unknown``: what is not looked through for want of credentials or a region. ``failed``: what did not answer.
+    """
 
     searched: Sequence[Searched]
     unknown: Sequence[str]
@@ -55,8 +58,15 @@ class SearchScope:
     def not_searched(self) -> tuple[str, ...]:
         return (*self.unknown, *self.failed)
 
+    def list_accounts(self) -> Sequence[Sequence[Searched]]:
+        """List the accounts, each by all kinds of objects that can have lost something there."""
+        found: dict[str, list[Searched]] = {}
+        for each in self.searched:
+            found.setdefault(each.name, []).append(each)
+        return tuple(found.values())
+
     def __str__(self) -> str:
-        return ", ".join(each.name for each in self.searched)
+        return ", ".join(dict.fromkeys(each.name for each in self.searched))
 
 
 async def _list_children(session: Session, served: ServedName) -> list[Json]:
@@ -75,7 +85,7 @@ async def _list_children(session: Session, served: ServedName) -> list[Json]:
 async def find_search_scope(
     session: Session, target: Access, regions: Sequence[str], ring: KeyRing, stack: AsyncExitStack
 ) -> SearchScope:
-    """Return every account and region that is known here, each once. Raises CliError where there is none.
+    """Return every account and region that is known here. Raises CliError where there is none.
 
     ``regions`` are those that the person named.
     """

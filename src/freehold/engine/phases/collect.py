@@ -61,9 +61,9 @@ def _find_first_to_go(ctx: PassContext) -> NodeKey | None:
     for key in _list_known(ctx):
         kind, node = ctx.kind(key), ctx.node(key)
         stays = node.mark_memory.unproven or lost_marks.is_lost(ctx, key) or not ctx.journal.entries[key].id
-        leaves = node.delete_sent is not None or node.itself_gone
+        leaves = node.delete_sent is not None
         leaves = leaves or (node.last_seen is not None and node.last_seen.state is State.DELETING)
-        leaves = leaves and not kind.deletion.before_collection
+        leaves = node.itself_gone or (leaves and not kind.deletion.before_collection)
         if not (kind.deletion.after_collection or stays or leaves):
             return key
     return None

@@ -122,7 +122,7 @@ def build_desired(
         return found_graph
     owner = f"{names.namespace}/{raw['metadata']['name']}"
     given = raw.get("spec") or {}
-    taken = name_conflicts.refuse_taken_name(names.cluster, owner, cluster_plan, given, facts, found.notes)
+    taken = name_conflicts.refuse_taken_name(names, owner, cluster_plan, given, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return UndecidedSpec({"metadata.name": taken}, found.notes)
     return found_graph if taken is None else taken

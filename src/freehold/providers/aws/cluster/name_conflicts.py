@@ -16,6 +16,7 @@ from freehold.engine.value_texts import texts_in
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.cluster.facts import AWSClusterFacts, GivenNetwork, Namesake
+from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.tags.capa_tags import Lifecycle, cloud_provider_key
 from freehold.providers.objects.adapter import RefusedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
@@ -41,7 +42,7 @@ _OF_A_NETWORK = frozenset(
 
 
 def refuse_taken_name(
-    cluster: str,
+    names: AWSClusterNames,
     owner: str,
     plan: ClusterPlan,
     spec: Mapping[str, Any],
@@ -71,9 +72,10 @@ def refuse_taken_name(
     else:
         sole = found[0].owner if len({each.owner for each in found}) == 1 else ""
         marks = f"the marks of {sole}" if sole else "without this object's mark"
+        name = names.of_workloads if all(each.by_cloud_provider for each in found) else names.cluster
         head = (
-            f"{cluster!r} is the name of another cluster in {region}; nothing is created. Choose another name, or "
-            f"delete that cluster first{_retag(cluster, found)}. With its name, and {marks}, are "
+            f"{name!r} is the name of another cluster in {region}; nothing is created. Choose another name, or "
+            f"delete that cluster first{_retag(names.of_workloads, found)}. With its name, and {marks}, are "
         )
         named = sorted(_short(each.arn) + (f" (of {each.owner})" if each.owner and not sole else "") for each in found)
     whole = SpecProblem(_FIELD, head + ", ".join(named))

@@ -19,7 +19,7 @@ from freehold.providers.aws.cluster.recorded import name_of
 from freehold.providers.aws.control_plane.access import profiles_of
 from freehold.providers.aws.control_plane.cluster_source import ClusterSource
 from freehold.providers.aws.control_plane.collection import decide_policy, request_collection
-from freehold.providers.aws.control_plane.desired import PORT, Circumstances, WantedControlPlane, build_desired
+from freehold.providers.aws.control_plane.desired import PORT, Circumstances, build_desired
 from freehold.providers.aws.control_plane.eks_plan import minor_version
 from freehold.providers.aws.control_plane.facts import (
     ControlPlaneFacts,
@@ -124,8 +124,7 @@ class AWSManagedControlPlaneAdapter:
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         entries = report.journal.entries if report.journal else {}
         cluster = name_of(raw, entries, AWS_MANAGED_CONTROL_PLANE.link)
-        around = report.plan.around if isinstance(report.plan, WantedControlPlane) else NOTHING_AROUND
-        policy = decide_policy(raw, report.journal, around, self._gates, self._gc_selector)
+        policy = decide_policy(raw, report.journal, report.around, self._gates, self._gc_selector)
         return build_status(raw, report, now, policy, cluster)
 
     def rebuild_spec(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:

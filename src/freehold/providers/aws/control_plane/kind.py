@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from freehold.api import names
 from freehold.api.served import ClusterLink, InfrastructureName, MachineName, ParentName, ServedName
 from freehold.providers.aws import api_names as aws_names
+from freehold.providers.aws.control_plane.keys import (
+    ACCESS_ENTRY_KIND,
+    ADDON_KIND,
+    CLUSTER_KIND,
+    OIDC_KIND,
+    ROLE_KIND,
+)
 from freehold.providers.aws.control_plane.types.fields import (
     AWS_MANAGED_CONTROL_PLANE_FIELDS,
     AWS_MANAGED_CONTROL_PLANE_STATUS_LEFT_OUT,
@@ -91,4 +98,10 @@ def _name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
     return eks_name_of(raw, entries)
 
 
-CONTROL_PLANE = ObjectKind(AWS_MANAGED_CONTROL_PLANE, _describe, _adapt, _name)
+CONTROL_PLANE = ObjectKind(
+    AWS_MANAGED_CONTROL_PLANE,
+    _describe,
+    _adapt,
+    _name,
+    own=frozenset({CLUSTER_KIND, ROLE_KIND, OIDC_KIND, ADDON_KIND, ACCESS_ENTRY_KIND}),
+)

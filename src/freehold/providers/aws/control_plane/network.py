@@ -102,7 +102,7 @@ def plan_network(
     if found.cluster_plan.vpc.given and facts.network is None:
         return UndecidedSpec({"spec.network.vpc.id": NOT_ASKED}, found.notes)
     owner, given = f"{names.namespace}/{raw['metadata']['name']}", raw.get("spec") or {}
-    taken = refuse_taken_name(names.cluster, owner, found.cluster_plan, given, facts, found.notes)
+    taken = refuse_taken_name(names, owner, found.cluster_plan, given, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return UndecidedSpec({"metadata.name": taken}, found.notes)
     return taken or found

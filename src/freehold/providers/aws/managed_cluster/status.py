@@ -17,7 +17,7 @@ def build_mirror(raw: Mapping[str, Any], source: MirrorSource, now: datetime) ->
     """Build what is written: ready at once, with the endpoint and the failure domains when there are any.
 
     Cluster API starts a control plane only when the infrastructure is provisioned, so nothing is waited for
-    (docs/reference/capi-contract.md C45). An endpoint that a user has set stays, as with the other kinds (C5).
+    (docs/reference/capi-contract.md C39). An endpoint that a user has set stays, as with the other kinds (C5).
     """
     status = {**(raw.get("status") or {}), "ready": True, "initialization": {"provisioned": True}}
     found = source.found or {}

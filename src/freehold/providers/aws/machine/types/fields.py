@@ -20,7 +20,11 @@ AWS_MACHINE_FIELDS: Final[tuple[ServedField, ...]] = (
     serve_field("spec.instanceID", "filled in, beside providerID; alone it names nothing"),
     serve_field("spec.instanceType"),
     serve_field("spec.ami.id"),
-    serve_field("spec.ami.eksLookupType", "Amazon's image for EKS, in the Machine's version; with any cluster"),
+    serve_field(
+        "spec.ami.eksLookupType",
+        "Amazon's image for EKS, in the Machine's version, else the control plane's; with any cluster. In one of EKS "
+        "without any lookup: AmazonLinux up to 1.32, after that AmazonLinux2023",
+    ),
     serve_field(
         "spec.imageLookupFormat", "of the Machine's version; upstream's template, of which only its two fields"
     ),
@@ -36,7 +40,10 @@ AWS_MACHINE_FIELDS: Final[tuple[ServedField, ...]] = (
     serve_field(
         "spec.additionalSecurityGroups", "followed on a living machine; of those that fit filters, those of the VPC"
     ),
-    serve_field("spec.securityGroupOverrides", "of the roles node, lb and controlplane"),
+    serve_field(
+        "spec.securityGroupOverrides",
+        "of the roles node, lb and controlplane; in a cluster of EKS of node, EKS's own, and node-eks-additional",
+    ),
     serve_field("spec.sshKeyName"),
     serve_field("spec.iamInstanceProfile"),
     serve_field(
