@@ -38,6 +38,7 @@ from freehold.providers.aws.kinds import (
     vpc_endpoint,
 )
 from freehold.providers.aws.session import AwsSession
+from freehold_sim.aws.eks.addon_versions import ADDONS
 from freehold_sim.aws.settings import Lags, Settings
 from harness.account import NONCE
 from harness.aws_account import KEYS, REGION, TARGET_ATTRIBUTES, AwsAccount
@@ -159,12 +160,23 @@ class AwsBench(Verbs, AwsAccount):
         )
         return await self.kinds[kind].driver.create(request, birth)
 
+    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
+        if kind != "eks-cluster":
+            return await super().until(kind, seen, wanted)
+        start = self.clock.now()
+        for _ in range(100):  # each second of ten minutes would be a read
+            now = await self.look(kind, seen)
+            if (now.state if now else None) is wanted:
+                return now or seen, self.clock.now() - start
+            self.clock.advance(50)
+        raise AssertionError(f"{kind} {seen.id} was not {wanted}")
+
     async def crowd(self, kind: str, name: str) -> None:
         """Create another resource of the kind in the same place."""
         request = await self.request(kind)
         named = {"name": name}
         if kind == "eks-addon":
-            named = {"name": "coredns" if name.endswith("0") else "kube-proxy"}
+            named = {"name": "coredns" if name.endswith("0") else "kube-proxy", "version": ""}
         if kind == "eks-access-entry":
             named["principal_arn"] = self.role_once(name)
         await self.create(kind, {**request, **named}, "fcrowded", name)
@@ -238,7 +250,8 @@ class AwsBench(Verbs, AwsAccount):
                 return {**self._cluster_request(ids), "subnets": sorted([ids["subnet"], await self._other_subnet()])}
             case "eks-addon":
                 return {
-                    "name": "vpc-cni", "cluster": CLUSTER, "version": "", "configuration": "", "role_arn": "",
+                    "name": "vpc-cni", "cluster": CLUSTER, "version": ADDON_VERSION, "configuration": "",
+                    "role_arn": self.role_once("addon"),
                     "resolve_conflicts": "OVERWRITE", "preserve": False,
                 }  # fmt: skip
             case "eks-access-entry":
@@ -259,6 +272,7 @@ class AwsBench(Verbs, AwsAccount):
             before = len(self.cloud.calls)
             self._roles[name] = self.role(name)
             del self.cloud.calls[before:]
+            self.clock.advance(self.settings.lags.new)
         return self._roles[name]
 
     async def _other_subnet(self) -> str:
@@ -315,6 +329,7 @@ class AwsBench(Verbs, AwsAccount):
 
 
 CLUSTER = "my-eks-cluster"
+ADDON_VERSION = ADDONS["vpc-cni"].default(34)
 
 NEEDS = {
     "subnet": ("vpc",),

@@ -20,6 +20,7 @@ from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.cluster.facts import AWSClusterFacts
 from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
+from freehold.providers.aws.control_plane.cluster_source import AwsClusterSource
 from freehold.providers.aws.control_plane.desired import Circumstances, WantedControlPlane, build_desired
 from freehold.providers.aws.control_plane.facts import ControlPlaneFacts
 from freehold.providers.aws.control_plane.keys import CLUSTER, ROLE
@@ -66,8 +67,9 @@ class ControlPlaneHarness(AwsHarness):
     def new_accounts(self) -> Accounts:
         account = AwsAccount(self.new_session(), self._port(), self.wall, self._audit, self._intervals)
         self.account = account
+        clusters = AwsClusterSource(account.client, account)
         adapter = AWSManagedControlPlaneAdapter(
-            account.facts, account.control_plane_facts, account, self.gates, self._gc_selector
+            account.facts, account.control_plane_facts, clusters, self.gates, self._gc_selector
         )
         return OneAccount(Binding(account, adapter))
 

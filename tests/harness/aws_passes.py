@@ -46,10 +46,10 @@ class _Store:
 class Life:
     """One object and its process; :meth:`die` starts another process with what is on record."""
 
-    def __init__(self, account: AwsAccount, nodes: Iterable[Node]) -> None:
+    def __init__(self, account: AwsAccount, nodes: Iterable[Node], owner: Owner = OWNER) -> None:
         self.account, self.graph = account, Graph(nodes)
         self.clock = ManualClock(account.clock.now())
-        self.store, self.journal, self.notes = _Store(), Journal(OWNER), list[str]()
+        self.store, self.journal, self.notes = _Store(), Journal(owner), list[str]()
         self.tagger = AwsTagger(account.api, self.clock)
         ring = KeyRing.single(b"k" * 32)
         self.deps = EngineDeps(

@@ -91,7 +91,7 @@ class Sim:
         return client
 
     def __getattr__(self, service: str) -> Any:
-        if service in {"ec2", "elb", "elbv2", "iam", "sts", "s3", "ssm", "secretsmanager", "eks"}:
+        if service in {"ec2", "elb", "elbv2", "iam", "sts", "s3", "ssm", "secretsmanager", "eks", "kms"}:
             return self.client(service)
         raise AttributeError(service)
 

@@ -158,11 +158,14 @@ def test_a_foreign_kubeconfig_is_named_and_stays() -> None:
     assert "is never overwritten" in harness.condition("Ready")["message"]
 
 
-def test_the_token_is_renewed_while_the_spec_is_refused() -> None:
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_token_is_renewed_while_the_spec_is_refused(restarted: bool) -> None:
     harness = ControlPlaneHarness()
     harness.up()
     before = harness.kubeconfig()
     harness.object.patch({"spec": {"eksClusterName": "another"}})
+    if restarted:
+        harness.start_process()
     harness.for_a_while(1000)
     assert harness.kubeconfig()["users"] != before["users"]
 
@@ -212,3 +215,30 @@ def test_the_journal_has_no_token(born: ControlPlaneHarness) -> None:
     token = born.kubeconfig()["users"][0]["user"]["token"]
     assert token not in str(born.object.history) and token not in str(born.events.said)
     assert journals.loads(born.object.raw["metadata"]["annotations"]["freehold.dev/journal"]).claimed
+
+
+def test_of_two_objects_with_one_name_in_eks_the_older_one_has_it() -> None:
+    first = ControlPlaneHarness(control_plane(eksClusterName="shared"))
+    other = control_plane(eksClusterName="shared")
+    other["metadata"]["name"] = "other"
+    second = ControlPlaneHarness(other, beside=first)
+    first.pass_once()
+    second.pass_once()
+    assert second.condition("SpecValid")["reason"] == "NameTaken"
+    assert "default/demo-control-plane" in second.condition("SpecValid")["message"]
+    first.up()
+    second.down()
+    assert first.ask("eks", "ListClusters")["clusters"] == ["shared"]
+
+
+def test_a_cluster_that_somebody_deleted_is_said_and_keeps_initialized() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    user = user_of(harness)
+    for entry in harness.ask("eks", "ListAccessEntries", clusterName=EKS_NAME)["accessEntries"]:
+        user.call("eks", "DeleteAccessEntry", clusterName=EKS_NAME, principalArn=entry)
+    user.call("eks", "DeleteCluster", name=EKS_NAME)
+    harness.for_a_while(1200)
+    status = harness.status()
+    assert status["initialized"] and not status["ready"]
+    assert harness.condition("Ready")["status"] == "False"

@@ -61,6 +61,13 @@ NOT_IN_A_LIFE: dict[str, str] = {
         secretsmanager:DescribeSecret secretsmanager:TagResource secretsmanager:UntagResource""",
     "machines have secrets, tests/unit/aws/test_aws_bootstrap_secret.py": """
         secretsmanager:CreateSecret secretsmanager:DeleteSecret secretsmanager:ListSecrets""",
+    "clusters of EKS live with exactly these policies in tests/unit/aws/test_aws_eks_engine.py": """
+        eks:AssociateAccessPolicy eks:AssociateEncryptionConfig eks:CreateAccessEntry eks:CreateAddon eks:CreateCluster
+        eks:DeleteAccessEntry eks:DeleteAddon eks:DeleteCluster eks:DescribeAccessEntry eks:DescribeAddon
+        eks:DescribeAddonVersions eks:DescribeCluster eks:DescribeClusterVersions eks:DescribeUpdate
+        eks:DisassociateAccessPolicy eks:ListAccessEntries eks:ListAddons eks:ListAssociatedAccessPolicies
+        eks:ListClusters eks:ListFargateProfiles eks:ListNodegroups eks:UpdateAccessEntry eks:UpdateAddon
+        eks:UpdateClusterConfig eks:UpdateClusterVersion iam:GetInstanceProfile kms:CreateGrant kms:DescribeKey""",
     "the tagging API is denied, or a bucket may not be read": "s3:ListAllMyBuckets",
     "read in one of six looks": "ec2:DescribeVpcAttribute",
     "prune asks who uses it; a machine of the control plane asks for itself": """
@@ -69,6 +76,12 @@ NOT_IN_A_LIFE: dict[str, str] = {
         ec2:DescribeImages ec2:DescribeInstanceTypes elasticloadbalancing:DeregisterInstancesFromLoadBalancer
         elasticloadbalancing:DeregisterTargets elasticloadbalancing:DescribeInstanceHealth
         elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets iam:PassRole""",
+    "control planes of EKS, which are another kind of object (tests/unit/aws/test_aws_iam.py)": """
+        iam:AttachRolePolicy iam:CreateOpenIDConnectProvider iam:CreateRole iam:DeleteOpenIDConnectProvider
+        iam:DeleteRole iam:DeleteRolePermissionsBoundary iam:DetachRolePolicy iam:GetOpenIDConnectProvider iam:GetRole
+        iam:ListAttachedRolePolicies iam:ListInstanceProfilesForRole iam:ListOpenIDConnectProviderTags
+        iam:ListOpenIDConnectProviders iam:ListRolePolicies iam:ListRoles iam:PutRolePermissionsBoundary
+        iam:TagOpenIDConnectProvider iam:UntagOpenIDConnectProvider iam:UpdateAssumeRolePolicy""",
     "a group that the cluster's controllers made has a rule for what goes out that names another one": """
         ec2:RevokeSecurityGroupEgress""",
 }

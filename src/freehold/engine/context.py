@@ -87,12 +87,15 @@ class PassContext:
     def possible_kinds(self) -> list[str]:
         """Return the kinds that this object may have used; all of its kind of object, where spec or journal cannot
         tell."""
-        registry, entries = self.deps.registry, self.journal.entries
-        usable = [name for name, kind in registry.items() if self.owner.kind not in kind.never_of]
+        entries, usable = self.journal.entries, self.usable_kinds()
         if not self.graph.nodes or not entries:
             return usable
         used = {key.kind for key in entries} | {key.kind for key in self.graph.nodes}
         return [kind for kind in usable if kind in used]
+
+    def usable_kinds(self) -> list[str]:
+        """Return the kinds that an object of this kind may have."""
+        return [name for name, kind in self.deps.registry.items() if self.owner.kind not in kind.never_of]
 
     def longest_settle(self) -> float:
         """Return the seconds after which no create or attach for this object can take effect any more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from freehold.engine.resources import NodeKey, Observed, Part, Request
@@ -47,10 +47,10 @@ class Node:
     """Computes the create request."""
     naming: Naming = Naming.DEFAULT
     requires: frozenset[NodeKey] = frozenset()
-    may_outlive: frozenset[NodeKey] = frozenset()
-    """Those of ``requires`` that it needs to be made, and that may be deleted before it."""
     given: Callable[[ReadyNodes], str] | None = None
     """Computes the id, where the spec names the resource by id."""
+    may_outlive: frozenset[NodeKey] = field(default=frozenset(), kw_only=True)
+    """Those of ``requires`` that it needs to be made, and that may be deleted before it."""
 
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     """The set wanted inside it."""

@@ -121,7 +121,11 @@ def how_to_delete(ctx: PassContext, key: NodeKey) -> str:
     """Return for a person the vendor's command that deletes what is on record for ``key``, where one is known."""
     seen = ctx.node(key).last_seen
     values = {"id": ctx.journal.entries[key].id, **(seen.attributes if seen else {})}
-    return ctx.kind(key).deletion.delete_command.format_map(values) or "delete it in the cloud"
+    try:
+        command = ctx.kind(key).deletion.delete_command.format_map(values)
+    except KeyError:  # it is named by what only a look shows
+        command = ""
+    return command or "delete it in the cloud"
 
 
 def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:

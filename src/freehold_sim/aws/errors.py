@@ -81,6 +81,7 @@ CODES: Mapping[str, Codes] = {
     ),
     "secretsmanager": replace(_JSON, value="ValidationException", missing="ValidationException"),
     "ssm": _JSON,
+    "kms": _JSON,
     "eks": replace(
         _JSON,
         unknown="InvalidParameterException",

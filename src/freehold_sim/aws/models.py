@@ -16,6 +16,7 @@ VERSIONS = {"2012-06-01": "elb", "2015-12-01": "elbv2"}
 SIGNED_AS = {
     "ec2": "ec2", "elasticloadbalancing": "elbv2", "tagging": "resourcegroupstaggingapi", "sts": "sts", "iam": "iam",
     "s3": "s3", "eks": "eks", "secretsmanager": "secretsmanager", "ssm": "ssm",
+    "kms": "kms",
 }  # fmt: skip
 """Signing names (in the credential scope of a request) of the services that are simulated."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from freehold_sim.aws import eks, elb, elbv2, iam, s3, secrets, ssm, sts, tag_index
+from freehold_sim.aws import eks, elb, elbv2, iam, kms, s3, secrets, ssm, sts, tag_index
 from freehold_sim.aws.call import Operation
 from freehold_sim.aws.ec2 import operations as ec2
 
@@ -19,5 +19,6 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ssm": ssm.OPERATIONS,
         "secretsmanager": secrets.OPERATIONS,
         "eks": eks.OPERATIONS,
+        "kms": kms.OPERATIONS,
     }.items()
 }

@@ -149,7 +149,7 @@ class Strangers:
         return dict(made)
 
     def key(self, alias: str = "", account: str = "", region: str = "us-east-1") -> Record:
-        """Make a key of KMS, which is not served; with an alias (without ``alias/``). Returns a copy of its record."""
+        """Make a key of KMS, which no request can; with an alias (without ``alias/``). Returns a copy of its record."""
         return dict(kms.make(self._act("kms", "CreateKey", account or self._first_account(), region), alias))
 
     def _act(self, service: str, operation: str, account: str, region: str) -> Call:

@@ -36,7 +36,7 @@ def test_the_gates_that_are_on(text: str, on: set[FeatureGate]) -> None:
         (
             "MachinePool=true",
             "there is no feature gate 'MachinePool'; there is BootstrapFormatIgnition, "
-            "ExternalResourceGC, AlternativeGCStrategy",
+            "ExternalResourceGC, AlternativeGCStrategy, EKSEnableIAM, EKSAllowAddRoles",
         ),
     ],
 )

@@ -19,10 +19,13 @@ from freehold.providers.aws.credentials import Keys
 from freehold.providers.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.eks.tokens import BadToken, identity_of
+from freehold_sim.aws.settings import Settings
 from harness.account import RecordingPort
 from harness.aws_account import KEYS, REGION, AwsAccount
 
 AT = 1_700_000_000.0
+SECRET_KEYS = {KEYS.access_key: KEYS.secret_key}
 LASTING, SESSION = Keys("AKIDEXAMPLE", "the secret key"), Keys("ASIAEXAMPLE", "the secret key", "a/session+token==")
 
 
@@ -92,7 +95,7 @@ class Role:
     def __init__(self, seconds: int) -> None:
         self.clock = ManualClock(AT)
         aws = AwsAccount()
-        aws.cloud = SimulatedAWS(self.clock, wall=self.clock)
+        self.cloud = aws.cloud = SimulatedAWS(self.clock, Settings(secret_keys=SECRET_KEYS), wall=self.clock)
         arn = aws.role("freehold")
         self.port = RecordingPort()
         role = AssumedRole(arn, KEYS, seconds=seconds)
@@ -126,6 +129,21 @@ async def test_no_token_ends_with_a_session_before_it_is_renewed(seconds: int, m
         assert ends - role.clock.now() >= cluster_token.RENEWAL + 60.0
         role.clock.advance(cluster_token.RENEWAL)
     assert role.assumed <= most
+
+
+@pytest.mark.parametrize("seconds", [0, 3600], ids=["key of a user", "session of a role"])
+async def test_a_simulated_cluster_takes_the_token_for_a_quarter_of_an_hour_and_no_other_cluster_does(
+    seconds: int,
+) -> None:
+    role = Role(seconds or 3600)
+    account = role.account if seconds else account_of(KEYS, wall=role.clock.now)
+    token = (await account.sign_cluster_token("demo")).reveal().decode()
+    who = "assumed-role/freehold" if seconds else "user/admin"
+    for later in (0.0, cluster_token.LIFE - 1.0):
+        assert who in identity_of(role.cloud, token, "demo", role.clock.now() + later).arn
+    for cluster, later in (("other", 0.0), ("demo", cluster_token.LIFE + 1.0)):
+        with pytest.raises(BadToken):
+            identity_of(role.cloud, token, cluster, role.clock.now() + later)
 
 
 async def test_a_token_shows_itself_nowhere(caplog: pytest.LogCaptureFixture) -> None:

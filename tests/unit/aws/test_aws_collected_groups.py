@@ -139,6 +139,7 @@ def test_all_that_controllers_may_have_something_in_waits_for_the_collection_and
     waits = {name for name, kind in kinds.items() if kind.deletion.after_collection}
     before = {"instance", "bootstrap-secret", "s3-bucket", "eks-cluster", "eks-addon", "eks-access-entry"}
     before |= {"classic-load-balancer", "network-load-balancer", "target-group", "listener"}
+    before |= {"eks-cluster", "eks-addon", "eks-access-entry"}
     assert waits == kinds.keys() - before
     assert {each for name in waits for each in kinds[name].requires} <= waits
     assert [name for name, kind in kinds.items() if kind.deletion.holds_external] == ["vpc"]

@@ -24,7 +24,7 @@ from freehold.providers.aws.permissions.delete_binding import (
 )
 from freehold.providers.aws.permissions.policies import COLLECTED_METHODS
 from harness.aws_account import KEYS, AwsAccount
-from harness.simulated_aws import ACCOUNT, tagged
+from harness.simulated_aws import ACCOUNT, TRUST, tagged
 
 UUID, OTHER_UUID = "0d0f1e2a-1111-4222-8333-444455556666", "0d0f1e2a-1111-4222-8333-444455557777"
 ANYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
@@ -144,11 +144,29 @@ class Owned:
         secret = account.session.client("secretsmanager").create_secret(
             Name="aws.cluster.x-k8s.io/one-0", SecretString="s", ClientRequestToken="t" * 32, Tags=tags
         )["ARN"]
+        role = account.role("eks")
+        account.eks.create_cluster(
+            name="c", roleArn=role, version="1.34", tags=marks, clientRequestToken="c" * 32,
+            accessConfig={"authenticationMode": "API"},
+            resourcesVpcConfig={"subnetIds": subnets, "endpointPublicAccess": True},
+        )  # fmt: skip
+        account.clock.advance(700)
+        account.eks.create_addon(clusterName="c", addonName="vpc-cni", tags=marks, clientRequestToken="a" * 32)
+        account.eks.create_access_entry(clusterName="c", principalArn=role, tags=marks, clientRequestToken="e" * 32)
+        account.iam.create_role(RoleName="r-iam-service-role", AssumeRolePolicyDocument=TRUST, Tags=tags)
+        provider = account.iam.create_open_id_connect_provider(
+            Url="https://oidc.eks.us-east-1.amazonaws.com/id/A", ClientIDList=["sts.amazonaws.com"], Tags=tags
+        )["OpenIDConnectProviderArn"]
         account.clock.advance(200)
         self.deletes: dict[str, tuple[str, str, dict[str, Any]]] = {
+            "eks-addon": ("eks", "delete_addon", {"clusterName": "c", "addonName": "vpc-cni"}),
+            "eks-access-entry": ("eks", "delete_access_entry", {"clusterName": "c", "principalArn": role}),
+            "eks-cluster": ("eks", "delete_cluster", {"name": "c"}),
             "bootstrap-secret": ("secretsmanager", "delete_secret", {
                 "SecretId": secret, "ForceDeleteWithoutRecovery": True,
             }),
+            "iam-role": ("iam", "delete_role", {"RoleName": "r-iam-service-role"}),
+            "oidc-provider": ("iam", "delete_open_id_connect_provider", {"OpenIDConnectProviderArn": provider}),
             "listener": ("elbv2", "delete_listener", {"ListenerArn": listener}),
             "target-group": ("elbv2", "delete_target_group", {"TargetGroupArn": target}),
             "network-load-balancer": ("elbv2", "delete_load_balancer", {"LoadBalancerArn": balancer}),

@@ -73,7 +73,8 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "IncorrectInstanceState IncorrectState OperationInProgress ConcurrentModification "
         "ConcurrentModificationException ConflictException Conflict InvalidState InvalidStateException "
         "InvalidGatewayState OperationAborted UnmodifiableEntity EntityTemporarilyUnmodifiable ResourceNotReady "
-        "ResourcePropagationDelayException CapacityReservationPending TrustStoreNotReady",
+        "ResourcePropagationDelayException CapacityReservationPending TrustStoreNotReady "
+        "OpenIdIdpCommunicationError OpenIdIdpCommunicationErrorException",
     engine_errors.Quota:
         "VpcLimitExceeded AddressLimitExceeded NatGatewayLimitExceeded SecurityGroupLimitExceeded "
         "RulesPerSecurityGroupLimitExceeded InstanceLimitExceeded VcpuLimitExceeded VolumeLimitExceeded "
@@ -101,7 +102,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
         "IncompatibleProtocols PublicPolicyException DecryptionFailure EncryptionFailure PreconditionNotMetException "
         "ReceiptHandleIsInvalid AvailabilityZoneNotSupported ResourceTypeNotSupportedException "
         "ResourceTypeUnsupportedException RegionDisabledException KeyPairMismatch ResourcesNotAssociated "
-        "BadRequestException",
+        "BadRequestException UnsupportedAvailabilityZoneException",
     engine_errors.Unavailable:
         "RequestTimeout RequestTimeoutException RequestTimeTooSkewed PaginationTokenExpiredException "
         "PaginationTokenExpired ExpiredNextToken ExpiredNextTokenException InvalidNextToken "
@@ -109,7 +110,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
     engine_errors.Unknown:
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
-        "Unavailable ServerInternal HealthUnavailable",
+        "Unavailable ServerInternal HealthUnavailable DependencyTimeoutException KMSInternalException",
     errors.DryRunPassed: "DryRunOperation",
 }  # fmt: skip
 """The wished classes, by hand. Of codes that only some operations answer with, or by whose text is decided, what the
@@ -175,6 +176,29 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
     ("AuthFailure", "ReleaseAddress", "AWS was not able to validate the provided access credentials",
      engine_errors.Denied),
     ("AuthFailure", "DescribeVpcs", KEPT_BY_A_SERVICE, engine_errors.Denied),
+    *(
+        ("ResourceInUseException", operation, "Cannot X because cluster a currently has update 1 in progress",
+         engine_errors.NotReady)
+        for operation in ("UpdateClusterConfig", "UpdateClusterVersion", "AssociateEncryptionConfig", "UpdateAddon")
+    ),
+    *(
+        ("InvalidRequestException", operation, "Cluster 'a' is not in ACTIVE status", engine_errors.NotReady)
+        for operation in ("UpdateClusterConfig", "UpdateClusterVersion", "AssociateEncryptionConfig", "CreateAddon",
+                          "UpdateAddon", "DeleteAddon")
+    ),
+    *(
+        ("InvalidRequestException", operation, "User not authorized to perform kms:CreateGrant operation",
+         engine_errors.Denied)
+        for operation in ("CreateCluster", "AssociateEncryptionConfig")
+    ),
+    ("InvalidRequestException", "DeleteCluster", "Cluster a has deletion protection", engine_errors.InUse),
+    ("InvalidRequestException", "CreateAccessEntry", "The cluster's authentication mode must be set",
+     engine_errors.Invalid),
+    ("InvalidRequestException", "CreateSecret", "no", engine_errors.Invalid),
+    ("ResourceInUseException", "DeleteCluster", "Cluster has nodegroups attached", engine_errors.InUse),
+    ("InvalidParameterException", "CreateCluster", "Role with arn: a, could not be assumed because",
+     engine_errors.NotReady),
+    ("InvalidParameterException", "CreateCluster", "unsupported Kubernetes version", engine_errors.Invalid),
     ("InvalidParameterValue", "DeleteNetworkInterface", "Network interface 'eni-1' is currently in use.",
      engine_errors.InUse),
     ("InvalidParameterValue", "CreateNetworkInterface", "no", engine_errors.Invalid),

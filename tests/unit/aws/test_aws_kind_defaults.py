@@ -41,7 +41,8 @@ def test_a_person_is_told_a_command_of_the_aws_cli_that_deletes_it(registry: Reg
     """What a delete keeps can be deleted by nothing else, once its object has gone."""
     operation = service(facts.service).operation(facts.delete)
     request = operation.input_shape if operation else None
-    assert request is not None and set(request.required_members) <= {facts.deleted_by} <= set(request.members)
+    assert request is not None and set(request.required_members) <= set(facts.delete_members) <= set(request.members)
+    assert facts.deleted_by in facts.delete_members
     assert f" --region {REGION} --" in registry[facts.name].deletion.delete_command
 
 

@@ -19,6 +19,8 @@ from freehold.providers.aws.kind_facts import (
 )
 from freehold.providers.aws.kinds import (
     classic_load_balancer,
+    eks_access_entry,
+    iam_role,
     internet_gateway,
     route_table,
     s3_bucket,
@@ -32,6 +34,7 @@ from freehold_sim.aws.services import OPERATIONS as SERVED
 from harness.findings import FINDING
 
 NAMES = [kind.name for kind in KINDS]
+EKS_MEMBERS = ("resourcesVpcConfig", "accessConfig", "kubernetesNetworkConfig")
 TOKENS = {"ClientToken", "clientToken", "ClientRequestToken", "clientRequestToken", "CallerReference", "CreationToken"}
 
 
@@ -44,7 +47,7 @@ def _members(kind: KindFacts) -> dict[str, Any]:
     """The members of the create request, those of its nested configurations included."""
     shape = _model(kind.service).operation_model(kind.create).input_shape
     members = dict(shape.members)
-    for name in ("CreateBucketConfiguration", "NetworkInterfaces"):
+    for name in ("CreateBucketConfiguration", "NetworkInterfaces", *EKS_MEMBERS):
         if name in members:
             inner = getattr(members[name], "member", members[name])
             members |= {f"{name}.{each}": shape for each, shape in inner.members.items()}
@@ -136,8 +139,12 @@ def test_parts_have_the_same_names_in_the_table_and_in_what_is_read() -> None:
     read = {
         vpc.CIDR, subnet.IPV6_CIDR, internet_gateway.ATTACHMENT, route_table.ROUTE, route_table.ASSOCIATION,
         security_group.INGRESS, security_group.EGRESS, vpc_endpoint.ROUTE_TABLE, classic_load_balancer.LISTENER,
-        classic_load_balancer.SUBNET, REGISTRATION,
+        classic_load_balancer.SUBNET, REGISTRATION, eks_access_entry.POLICY,
     }  # fmt: skip
-    assert read | {s3_bucket.POLICY, s3_bucket.LIFECYCLE, s3_bucket.OBJECT} == {
-        part.name for kind in KINDS for part in kind.parts
-    }
+    assert read | {
+        s3_bucket.POLICY,
+        s3_bucket.LIFECYCLE,
+        s3_bucket.OBJECT,
+        iam_role.POLICY,
+        iam_role.CLUSTER_POLICY,
+    } == {part.name for kind in KINDS for part in kind.parts}

@@ -17,6 +17,7 @@ from freehold.engine.resources import NodeKey, State
 from freehold.providers.aws.decoded import DecodedResource
 from freehold.providers.aws.kind_facts import KINDS
 from freehold.providers.aws.kinds import elastic_ip
+from freehold.providers.aws.registry import OF_CONTROL_PLANES
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION, AwsAccount
@@ -259,4 +260,5 @@ def test_the_kinds_that_nothing_else_finds_have_this_look(life: Life) -> None:
     """A client token expires, and only a natural key without one makes that a second create is refused or answered."""
     bare = {kind.name for kind in KINDS if kind.token_in or not kind.natural_key}
     bare -= {"bootstrap-secret"}  # its name, with our uuid in it, is refused for as long as one exists
+    bare -= OF_CONTROL_PLANES  # likewise: a cluster has one of a name, and a region one cluster
     assert {name for name, kind in life.deps.registry.items() if kind.creation.find_untagged} == bare

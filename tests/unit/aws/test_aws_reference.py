@@ -17,7 +17,9 @@ API = {
     "ec2": "https://docs.aws.amazon.com/AWSEC2/latest/APIReference",
     "elb": "https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference",
     "elbv2": "https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference",
+    "iam": "https://docs.aws.amazon.com/IAM/latest/APIReference",
     "s3": "https://docs.aws.amazon.com/AmazonS3/latest/API",
+    "eks": "https://docs.aws.amazon.com/eks/latest/APIReference",
     "secretsmanager": "https://docs.aws.amazon.com/secretsmanager/latest/apireference",
 }
 
@@ -35,7 +37,8 @@ def _link(kind: KindFacts, operation: str, service: str = "") -> str:
 def kind_row(kind: KindFacts) -> str:
     cells = (kind.name, kind.service, _link(kind, kind.create), kind.delete, kind.describe, f"`{kind.tags_in}`")
     token = f"`{kind.token_in}`" if kind.token_in else "none"
-    return "| " + " | ".join((*cells, token, kind.natural_key or "none", f"`{kind.indexed_as}`")) + " |"
+    index = f"`{kind.indexed_as}`" if kind.indexed_as else "none"
+    return "| " + " | ".join((*cells, token, kind.natural_key or "none", index)) + " |"
 
 
 def attribute_row(kind: KindFacts) -> str:

@@ -74,10 +74,10 @@ async def test_a_missing_secret_is_made_for_its_object(kept: Kept) -> None:
 
 async def test_it_is_written_again_only_when_half_of_its_life_is_over(kept: Kept) -> None:
     await kept.keep()
-    kept.clock.advance(RENEWAL - 1.0)
-    assert await kept.keep(wanted("token-0002")) == SecretKept(1.0)
+    kept.clock.advance(RENEWAL - 2.0)
+    assert await kept.keep(wanted("token-0002")) == SecretKept(2.0)
     assert kept.token() == "token-0001"
-    kept.clock.advance(1.0)
+    kept.clock.advance(2.0)
     assert await kept.keep(wanted("token-0003")) == SecretKept(RENEWAL)
     assert kept.token() == "token-0003"
     assert kept.server.written == ["create c1-kubeconfig", "patch c1-kubeconfig"]

@@ -200,6 +200,34 @@ def _put(sim: Any, statements: list[dict[str, Any]]) -> None:
     sim.iam.put_role_policy(RoleName="worker", PolicyName="worker", PolicyDocument=document)
 
 
+def test_a_role_is_made_with_permission_for_its_name_and_its_tags(sim: Any) -> None:
+    """https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags_roles.html"""
+    rules = [_allowing("iam:CreateRole", resource="arn:*:iam::*:role/*-service-role")]
+    iam = _client(sim, "iam", _session(sim, {"Version": "2012-10-17", "Statement": rules}))
+    named = {"RoleName": "a-service-role", "Path": "/team/", "AssumeRolePolicyDocument": TRUST}
+    with refused("AccessDenied"):
+        iam.create_role(RoleName="another", AssumeRolePolicyDocument=TRUST)
+    with refused("AccessDenied", "iam:TagRole"):
+        iam.create_role(**named, Tags=[{"Key": "a", "Value": "b"}])
+    iam.create_role(**named)
+
+
+def test_a_boundary_of_a_role_is_a_policy_that_exists(sim: Any) -> None:
+    missing, known = f"arn:aws:iam::{ACCOUNT}:policy/missing", "arn:aws:iam::aws:policy/PowerUserAccess"
+    role = {"RoleName": "one", "AssumeRolePolicyDocument": TRUST}
+    with refused("NoSuchEntity"):
+        sim.iam.create_role(**role, PermissionsBoundary=missing)
+    shown = sim.iam.create_role(**role, PermissionsBoundary=known)["Role"]["PermissionsBoundary"]
+    assert shown == {"PermissionsBoundaryType": "PermissionsBoundaryPolicy", "PermissionsBoundaryArn": known}
+    assert "PermissionsBoundary" not in sim.iam.list_roles()["Roles"][0]
+    sim.iam.delete_role_permissions_boundary(RoleName="one")
+    assert "PermissionsBoundary" not in sim.iam.get_role(RoleName="one")["Role"]
+    with refused("NoSuchEntity"):
+        sim.iam.put_role_permissions_boundary(RoleName="one", PermissionsBoundary=missing)
+    sim.iam.put_role_permissions_boundary(RoleName="one", PermissionsBoundary=known)
+    assert sim.iam.get_role(RoleName="one")["Role"]["PermissionsBoundary"] == shown
+
+
 def test_the_actions_that_know_tags_are_served() -> None:
     for service, actions in tag_conditions.BY_ACTION.items():
         assert actions <= set(OPERATIONS[service])

@@ -22,6 +22,7 @@ PAGE = (ROOT / "docs/reference/simulator-aws.md").read_text()
 NAMES = {
     "EC2": "ec2", "ELB classic": "elb", "ELBv2": "elbv2", "Resource Groups Tagging API": "resourcegroupstaggingapi",
     "IAM": "iam", "STS": "sts", "S3": "s3", "SSM": "ssm", "Secrets Manager": "secretsmanager", "EKS": "eks",
+    "KMS": "kms",
 }  # fmt: skip
 _MOTO = """
 import json, boto3

@@ -182,7 +182,8 @@ def feature_gates(function: F) -> F:
         callback=_gates,
         help="Turn features on or off: BootstrapFormatIgnition (acts on the field of a cluster for object storage, "
         "spec.cosInstance or spec.s3Bucket; off by default), ExternalResourceGC (deletes with a cluster what its "
-        "workloads made; on by default).",
+        "workloads made; on by default), EKSEnableIAM (makes a role for each EKS cluster whose spec names none; off by "
+        "default), EKSAllowAddRoles (attaches spec.roleAdditionalPolicies to that role; off by default).",
     )(function)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from freehold.api.vendor_ids import vendor_id
@@ -63,7 +63,7 @@ def _show(places: SearchScope, found: Sequence[Lost], now: float) -> None:
 
 
 async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[SearchScope, Sequence[Lost], float]:
-    from freehold.controllers.recovery.orphans import find_orphans, find_unmarked
+    from freehold.controllers.recovery.orphans import find_unmarked
     from freehold.engine.errors import CloudError
     from freehold.engine.keys import KeyRing
 
@@ -74,12 +74,38 @@ async def _find_lost_resources(target: Access, regions: Sequence[str]) -> tuple[
         recorded = await _recorded_ids(session)
         found = []
         try:
-            for each, *_ in places.list_accounts():
-                owners = await find_orphans(each.deps, present)
-                found.append(Lost(each, owners, await find_unmarked(each.deps, recorded)))
+            for at in places.list_accounts():
+                deps, owners = at[0].deps, await find_marked_owners(at, present)
+                found.append(Lost(at[0], owners, await find_unmarked(deps, recorded)))
         except CloudError as error:
             raise CliError(error.message) from error
-        return places, found, session.clock.now()
+        return places, _leave_out_repeated(found), session.clock.now()
+
+
+async def find_marked_owners(at: Sequence[Searched], present: Collection[str]) -> Sequence[MarkedOwner]:
+    """Find the owners without an object here in an account, with what no index lists. Raises CloudError."""
+    from freehold.controllers.recovery.orphans import find_orphans, find_unlisted
+
+    unlisted = await find_unlisted(at[0].deps, [each.served.kind for each in at])
+    for problem in unlisted.problems:
+        warn(f"could not be listed in {at[0].name}: {problem}")
+    return await find_orphans(at[0].deps, present, unlisted.targets)
+
+
+def _leave_out_repeated(found: Sequence[Lost]) -> Sequence[Lost]:
+    """Leave out what another region shows too, and more of: what is global is in every region."""
+    owners = [owner for each in found for owner in each.owners]
+    return [replace(each, owners=[one for one in each.owners if not is_repeated(one, owners)]) for each in found]
+
+
+def is_repeated(one: MarkedOwner, found: Iterable[MarkedOwner]) -> bool:
+    """Return whether another finding of the same owner has all of this one's resources, and more."""
+    same = [other for other in found if other.uuid == one.uuid]
+    return any(_list_targets(one) < _list_targets(other) for other in same)
+
+
+def _list_targets(owner: MarkedOwner) -> frozenset[str]:
+    return frozenset(each.target for each in owner.resources)
 
 
 async def _recorded_ids(session: Session) -> set[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.commands import orphans
-from freehold.cli.commands.orphans import present_uuids
+from freehold.cli.commands.orphans import find_marked_owners, is_repeated, present_uuids
 from freehold.cli.commands.search_scope import Searched, SearchScope, find_search_scope
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local.access import Access, Where, access
@@ -129,20 +129,19 @@ async def _choose(
     session: Session, places: SearchScope, wanted: _Wanted, documents: Sequence[ManifestDocument]
 ) -> tuple[Searched, Recovery]:
     """Choose the lost object that is meant. Raises CliError unless it is just one, NoOwner, and CloudError."""
-    from freehold.controllers.recovery.orphans import find_orphans as orphaned
-
     present, where = await present_uuids(session), wanted.namespace or session.namespace
     named = await parse_names(session, NameSyntax("recover"), wanted.words, where) if wanted.words else []
     if len(named) > 1:
         raise CliError("recover one object at a time", code=MISUSED)
     kinds, called = (named[0].kinds, f"{where}/{named[0].name}") if named else ((), "")
+    every = [(at, one) for at in places.list_accounts() for one in await find_marked_owners(at, present)]
     fit = [
         (at, one)
-        for at in places.list_accounts()
-        for one in await orphaned(at[0].deps, present)
+        for at, one in every
         if one.uuid == wanted.uuid.casefold()
         or (any(each.resource in kinds for each in at) and called in map(str.casefold, one.names))
     ]
+    fit = [(at, one) for at, one in fit if not is_repeated(one, [other for _, other in fit])]
     if len(fit) == 1:
         at, lost = fit[0]
         named_kinds = [each for each in at if each.resource in kinds] or at

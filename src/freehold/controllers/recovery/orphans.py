@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from freehold.engine.errors import CloudError
 from freehold.engine.interface import EngineDeps
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.keys import NONCE
-from freehold.engine.kinds import Registry, Tagging
+from freehold.engine.kinds import Kind, Registry, Tagging
 from freehold.engine.ownership import UUID, Codec
 from freehold.engine.resources import NodeKey, NonceSet, Observed, ParentResource, Ref, State
 
@@ -63,13 +64,34 @@ class MarkedOwner:
         return min((one.created_at for one in self.resources if one.created_at is not None), default=None)
 
 
-async def find_orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwner, ...]:
+@dataclass(frozen=True)
+class UnlistedTargets:
+    """Marked resources of kinds that no index lists. ``problems`` are kinds that could not be listed, and why."""
+
+    targets: TagsByTarget
+    problems: tuple[str, ...] = ()
+
+
+async def find_unlisted(deps: EngineDeps, kinds: Collection[str]) -> UnlistedTargets:
+    """Find the resources of kinds that no index lists, of all objects of these kinds, by their birth marks."""
+    unlisted = {
+        name: each
+        for name, each in deps.registry.items()
+        if not each.reads.indexed and each.tagging is Tagging.ON_CREATE and not each.never_of.issuperset(kinds)
+    }
+    found, problems = await _find_by_nonce(unlisted, (), _AnyNonce())
+    return UnlistedTargets({one.target: one.tags for _, one in found if one.target and one.tags}, tuple(problems))
+
+
+async def find_orphans(
+    deps: EngineDeps, present: Collection[str], unlisted: TagsByTarget = MappingProxyType({})
+) -> tuple[MarkedOwner, ...]:
     """Find owners whose uuid is not among ``present``, with their existing resources, by uuid. Raises CloudError.
 
-    The index may lag, so each resource is read itself, and left out if it is gone.
+    The index may lag, so each resource is read itself, and left out if it is gone. ``unlisted``: what it never has.
     """
     here = {uuid.casefold() for uuid in present}
-    targets = await deps.tagger.everything()
+    targets = {**await deps.tagger.everything(), **unlisted}
     found: dict[str, list[MarkedResource]] = {}
     for uuid, one in _read_marks(targets, deps.codec, deps.registry):
         if uuid not in here:
@@ -114,9 +136,9 @@ async def find_unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked
         return UnmarkedResources((), ())
     targets = await deps.tagger.everything()
     carried = {mark.id for tags in targets.values() for mark in deps.codec.read(tags).carried}
-    homes, problems = await _find_by_nonce(deps, (), _AnyNonce())
+    homes, problems = await _find_by_nonce(deps.registry, (), _AnyNonce())
     places = [ParentResource(kind, Ref(one.id, one.target)) for kind, one in homes]
-    born, more = await _find_by_nonce(deps, places, _OurNonces())
+    born, more = await _find_by_nonce(deps.registry, places, _OurNonces())
     left = [
         (kind, one)
         for kind, one in born
@@ -129,11 +151,11 @@ async def find_unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked
 
 
 async def _find_by_nonce(
-    deps: EngineDeps, places: Sequence[ParentResource], nonces: NonceSet
+    kinds: Mapping[str, Kind], places: Sequence[ParentResource], nonces: NonceSet
 ) -> tuple[list[tuple[str, Observed]], list[str]]:
     found: list[tuple[str, Observed]] = []
     problems: list[str] = []
-    for name, kind in deps.registry.items():
+    for name, kind in kinds.items():
         try:
             found += [(name, one) for one in await kind.driver.by_nonce(places, (), nonces)]
         except CloudError as error:

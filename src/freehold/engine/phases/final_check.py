@@ -34,7 +34,7 @@ async def record_by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
     places = [ParentResource(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
     nodes = _find_free_nodes(ctx, existing)
     # A backup that is older than an edit tells nothing of what the edit added; who minted the identity saw every edit.
-    kinds = ctx.possible_kinds() if ctx.state.identity_is_new else list(ctx.deps.registry)
+    kinds = ctx.possible_kinds() if ctx.state.identity_is_new else ctx.usable_kinds()
     asked = [_ask(ctx, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
     for kind, found in zip(kinds, await run_together(asked), strict=True):
         if isinstance(found, CloudError):

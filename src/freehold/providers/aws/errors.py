@@ -145,6 +145,15 @@ RULES: tuple[AwsErrorRule, ...] = (
         "UnauthorizedOperation AccessDenied AccessDeniedException OptInRequired AuthorizationError NotAuthorized 403 "
         "AllAccessDisabled OperationNotPermittedException",
     ),
+    # EKS asks KMS as its caller: kubernetes-sigs/cluster-api-provider-aws#2432.
+    _rule(
+        engine_errors.Denied,
+        "Grant kms:DescribeKey and kms:CreateGrant on that key to {origin}; the policies of deploy/iam do so for keys "
+        "with an alias that begins with cluster-api-provider-aws-",
+        "InvalidRequestException",
+        operations="CreateCluster AssociateEncryptionConfig",
+        words=r"authorized to perform:? kms:",
+    ),
     # -- limits ------------------------------------------------------------------------------------------------
     _rule(
         engine_errors.NoCapacity,
@@ -293,7 +302,7 @@ RULES: tuple[AwsErrorRule, ...] = (
         "",
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
-        "Unavailable ServerInternal HealthUnavailable",
+        "Unavailable ServerInternal HealthUnavailable DependencyTimeoutException KMSInternalException",
     ),
     _rule(
         engine_errors.Invalid,

@@ -46,7 +46,9 @@ SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRol
 FACT_OPERATIONS: Mapping[str, frozenset[str]] = {
     "ssm": frozenset({"GetParameter"}),
     "ec2": frozenset({"DescribeImages", "DescribeInstanceTypes"}),
-    "eks": frozenset({"DescribeCluster"}),
+    "iam": frozenset({"GetRole", "GetInstanceProfile"}),
+    "eks": frozenset({"DescribeCluster", "DescribeAddonVersions"}),
+    "kms": frozenset({"DescribeKey"}),
 }
 """Reads of facts, besides reads of kinds."""
 

@@ -34,7 +34,7 @@ from freehold.providers.aws.kinds import (
 
 OF_MACHINES = frozenset({"instance", "bootstrap-secret"})
 """The kinds that a machine may have: for others of its own nothing is searched when it goes."""
-OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry"})
+OF_CONTROL_PLANES = frozenset({"eks-cluster", "eks-addon", "eks-access-entry", "iam-role", "oidc-provider"})
 """The kinds that only a managed control plane may have."""
 NOT_OF_CONTROL_PLANES = frozenset(
     {"classic-load-balancer", "network-load-balancer", "target-group", "listener", "s3-bucket", "bootstrap-secret"}
@@ -94,4 +94,5 @@ def _delete_command(facts: KindFacts, region: str) -> str:
     from botocore import xform_name
 
     service, operation = "s3api" if facts.service == "s3" else facts.service, xform_name(facts.delete, "-")
-    return f"aws {service} {operation} --region {region} --{xform_name(facts.deleted_by, '-')} {{id}}"
+    named = " ".join(f"--{xform_name(member, '-')} {{{name}}}" for member, name in facts.delete_members.items())
+    return f"aws {service} {operation} --region {region} {named}"

@@ -25,6 +25,8 @@ UNTOLD = ""
 """The name under which a report says that it could not be told which Secrets are wanted."""
 CLOCK_SKEW = 60.0
 """Seconds by which a Secret may be from the future; one from later is written again."""
+ROUNDING = 1.0
+"""Seconds by which a Secret may be renewed too early: its time is written in whole ones."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ def find_remaining(stored: Mapping[str, Any], wanted: WantedSecret, now: datetim
         age = (now - datetime.fromisoformat(annotations[names.RENEWED_AT_ANNOTATION]).astimezone(UTC)).total_seconds()
     except (KeyError, ValueError, TypeError, OverflowError):
         return 0.0
-    return max(0.0, wanted.renew_every - age) if age >= -CLOCK_SKEW else 0.0
+    remaining = wanted.renew_every - age
+    return remaining if remaining > ROUNDING and age >= -CLOCK_SKEW else 0.0
 
 
 def is_owned(stored: Mapping[str, Any], owner: Mapping[str, Any]) -> bool:

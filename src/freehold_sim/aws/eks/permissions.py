@@ -4,7 +4,9 @@ https://docs.aws.amazon.com/service-authorization/latest/reference/list_eks.html
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from freehold_sim.aws import kms
 from freehold_sim.aws.call import Call
 from freehold_sim.aws.eks.common import ACCESS_ENTRY, ADDON, CLUSTER, FARGATE_PROFILE, NODEGROUP
 from freehold_sim.aws.world import Record
@@ -21,15 +23,35 @@ _PARTS = {
 }  # fmt: skip
 
 
-def implied(call: Call) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
-    """Yield action, resource and context of each further permission."""
+class Permission(NamedTuple):
+    """A further permission; `refusal` is the code of EKS's own for a call that lacks it, empty for the usual one."""
+
+    action: str
+    resource: str
+    context: tuple[tuple[str, str], ...] = ()
+    refusal: str = ""
+
+
+def implied(call: Call) -> Iterator[Permission]:
+    """Yield each further permission.
+
+    Of the key that encrypts secrets: https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/2432
+    """
     params = call.params
     if role := params.get(_PASSED.get(call.operation, "")):
-        yield "iam:PassRole", role, (("iam:passedtoservice", "eks.amazonaws.com"),)
+        yield Permission("iam:PassRole", role, (("iam:passedtoservice", "eks.amazonaws.com"),))
     if call.operation == "CreateAccessEntry" and params.get("type", "").startswith("EC2_"):
-        yield "iam:PassRole", params["principalArn"], (("iam:passedtoservice", "ec2.amazonaws.com"),)
+        yield Permission("iam:PassRole", params["principalArn"], (("iam:passedtoservice", "ec2.amazonaws.com"),))
     if call.operation.startswith("Create") and params.get("tags"):
-        yield "eks:TagResource", _future(call), ()
+        yield Permission("eks:TagResource", _future(call))
+    for row in params.get("encryptionConfig", ()):
+        key = kms.usable(call, row.get("provider", {}).get("keyArn", ""))
+        if key is not None:
+            yield Permission("kms:DescribeKey", key["arn"], refusal="InvalidRequestException")
+            alias = next((each.rpartition(":")[2] for each in key["aliases"]), "")
+            yield Permission(
+                "kms:CreateGrant", key["arn"], (("kms:resourcealiases", alias),), refusal="InvalidRequestException"
+            )
 
 
 def _future(call: Call) -> str:

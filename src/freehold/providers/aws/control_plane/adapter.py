@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import ServedName
@@ -12,12 +12,12 @@ from freehold.collection.selector import Selector
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
-from freehold.engine.secret_values import SecretValue
 from freehold.providers.aws.cluster.discover import AWSClusterFactsReader, discover
 from freehold.providers.aws.cluster.keys import VPC
 from freehold.providers.aws.cluster.names import AWSClusterNames
 from freehold.providers.aws.cluster.recorded import name_of
 from freehold.providers.aws.control_plane.access import profiles_of
+from freehold.providers.aws.control_plane.cluster_source import ClusterSource
 from freehold.providers.aws.control_plane.collection import decide_policy, request_collection
 from freehold.providers.aws.control_plane.desired import PORT, Circumstances, build_desired
 from freehold.providers.aws.control_plane.eks_plan import minor_version
@@ -31,8 +31,8 @@ from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.aws.control_plane.kubeconfig import ClusterAccess, TokenMethod, build_secrets
 from freehold.providers.aws.control_plane.names import DEFAULT_NODE_ROLE
 from freehold.providers.aws.control_plane.network import network_spec
-from freehold.providers.aws.control_plane.recorded import eks_name_of
-from freehold.providers.aws.control_plane.status import build_status, find_serving_cluster
+from freehold.providers.aws.control_plane.recorded import eks_name_of, read_eks_name
+from freehold.providers.aws.control_plane.status import build_status, find_serving_cluster, is_serving
 from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlaneSpec
 from freehold.providers.aws.types.rules import DEFAULT_VPC_RANGE
 from freehold.providers.objects.adapter import (
@@ -48,16 +48,10 @@ from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.kept_secrets import WantedSecret
 
 
-class TokenSource(Protocol):
-    """Who signs tokens for EKS clusters: the account of the object. Raises CloudError."""
-
-    async def sign_cluster_token(self, eks_name: str) -> SecretValue: ...
-
-
 class AWSManagedControlPlaneAdapter:
     """The adapter of AWSManagedControlPlane, for one account, identity and region.
 
-    ``network`` and ``reader`` ask AWS; ``tokens`` signs. ``gates`` are the features that are on, ``gc_selector`` the
+    ``network``, ``reader`` and ``clusters`` ask AWS. ``gates`` are the features that are on, ``gc_selector`` the
     labels of the clusters that are collected, None for all.
     """
 
@@ -65,13 +59,13 @@ class AWSManagedControlPlaneAdapter:
         self,
         network: AWSClusterFactsReader,
         reader: ControlPlaneFactsReader,
-        tokens: TokenSource,
+        clusters: ClusterSource,
         gates: FeatureGates = DEFAULT_GATES,
         gc_selector: Selector | None = None,
     ) -> None:
         self._network = network
         self._reader = reader
-        self._tokens = tokens
+        self._clusters = clusters
         self._gates = gates
         self._gc_selector = gc_selector
         self._seen: dict[str, Observed] = {}
@@ -92,6 +86,8 @@ class AWSManagedControlPlaneAdapter:
             return spec
         names = _read_names(raw, journal)
         deleting = "deletionTimestamp" in raw["metadata"]
+        if deleting:
+            self._seen.pop(raw["metadata"]["uid"], None)
         known = await discover(self._network, names, network_spec(spec), PORT, journal, deleting=deleting)
         asked = ControlPlaneQuestions() if deleting else _ask(raw, spec, proceed)
         facts = ControlPlaneFacts() if deleting else await self._reader.read(asked)
@@ -101,18 +97,29 @@ class AWSManagedControlPlaneAdapter:
         self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
     ) -> Sequence[WantedSecret]:
         """Find the kubeconfigs, from the first time on that the cluster serves."""
-        uid = str(raw["metadata"].get("uid", ""))
-        if seen := find_serving_cluster(report):
-            self._seen[uid] = seen
-        there = self._seen.get(uid)
+        there = await self._find_cluster(raw, report)
         if there is None or report.journal is None:
             return ()
-        held = report.journal.claimed.get(CLUSTER)
-        if held is None or (held.id, held.incarnation) != (there.id, there.incarnation):
-            del self._seen[uid]
-            return ()
         names = _read_names(raw, report.journal)
-        return build_secrets(names.cluster, _read_access(raw, there), await self._tokens.sign_cluster_token(names.eks))
+        return build_secrets(
+            names.cluster, _read_access(raw, there), await self._clusters.sign_cluster_token(names.eks)
+        )
+
+    async def _find_cluster(self, raw: Mapping[str, Any], report: PassReport) -> Observed | None:
+        """Find the cluster on record that serves, or did: as the pass saw it, as an earlier one did, or as it is now.
+
+        A pass that was not allowed to look, as with a refused spec, changes nothing of a kubeconfig.
+        """
+        uid, held = raw["metadata"]["uid"], report.journal.claimed.get(CLUSTER) if report.journal else None
+        if held is None or not held.id:
+            return None
+        seen = find_serving_cluster(report) or self._seen.get(uid)
+        if seen is None and not report.outcomes:
+            seen = await self._clusters.read_cluster(read_eks_name({CLUSTER: held}))
+        if seen is None or (held.id, held.incarnation) != (seen.id, seen.incarnation) or not is_serving(seen):
+            return None
+        self._seen[uid] = seen
+        return seen
 
     def build_status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         entries = report.journal.entries if report.journal else {}

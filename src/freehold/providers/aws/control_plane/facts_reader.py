@@ -9,13 +9,22 @@ from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NotFound
 from freehold.providers.aws.answer_cache import AnswerCache
 from freehold.providers.aws.calls import AwsClient, Json
-from freehold.providers.aws.control_plane.facts import AddonVersions, ControlPlaneFacts, ControlPlaneQuestions
+from freehold.providers.aws.control_plane.facts import (
+    AddonVersions,
+    ControlPlaneFacts,
+    ControlPlaneQuestions,
+    EncryptionKey,
+)
 from freehold.providers.aws.eks import SERVICE
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, to_no_answer
 
 T = TypeVar("T")
-_SLOW = 3 * 3600.0
-"""Seconds for which an answer counts. What is not there is asked for again each time."""
+_SLOW, _SOON = 3 * 3600.0, 300.0
+"""Seconds for which an answer counts; and one about a key, which a person may enable, and that there is no profile: the
+one of clusterawsadm need not be there. What else is not there is asked for again each time."""
+_NONE = "none"
+"""In place of the ARN of a role that is not there."""
+_SYMMETRIC, _ENCRYPTS = "SYMMETRIC_DEFAULT", "ENCRYPT_DECRYPT"
 
 
 class AwsControlPlaneFactsReader:
@@ -37,20 +46,24 @@ class AwsControlPlaneFactsReader:
             addon_versions={
                 name: await _answer(self._find_addon(name, questions.version)) for name in sorted(questions.addons)
             },
+            key=await _answer(self._find_key(questions.key)) if questions.key else None,
         )
 
     async def _find_role_of(self, profile: str) -> Answer[str] | NotThere:
         """Find the role of an instance profile: it has one at most
         (https://docs.aws.amazon.com/IAM/latest/APIReference/API_InstanceProfile.html)."""
-        found = await self._answers.ask_once(("profile", profile), _SLOW, lambda: self._read_profile(profile))
-        return Answer(found) if found else NotThere()
+        key = ("profile", profile)
+        found = await self._answers.ask_once(key, _SLOW, lambda: self._read_profile(profile))
+        if found == _NONE:
+            found = await self._answers.ask_once(key, _SOON, lambda: self._read_profile(profile))
+        return NotThere() if found == _NONE else Answer(found)
 
     async def _read_profile(self, profile: str) -> str:
         try:
             body = await self._client.read("iam", "get_instance_profile", profile, InstanceProfileName=profile)
         except NotFound:
-            return ""
-        return next((str(row["Arn"]) for row in body["InstanceProfile"]["Roles"]), "")
+            return _NONE
+        return next((str(row["Arn"]) for row in body["InstanceProfile"]["Roles"]), _NONE)
 
     async def _find_role(self, name: str) -> Answer[str] | NotThere:
         found = await self._answers.ask_once(("role", name), _SLOW, lambda: self._read_role(name))
@@ -80,6 +93,24 @@ class AwsControlPlaneFactsReader:
             return await self._client.read_list(SERVICE, "describe_addon_versions", "addons", subject, **asked)
         except NotFound:
             return []
+
+    async def _find_key(self, key: str) -> Answer[EncryptionKey] | NotThere:
+        found = await self._answers.ask_once(("key", key), _SOON, lambda: self._read_key(key))
+        return Answer(found) if found else NotThere()
+
+    async def _read_key(self, key: str) -> EncryptionKey | None:
+        """Read a key, by its ARN or that of an alias. EKS takes a symmetric one that is enabled, for encryption
+        (https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html)."""
+        try:
+            row = (await self._client.read("kms", "describe_key", key, KeyId=key))["KeyMetadata"]
+        except NotFound:
+            return None
+        problem = ""
+        if not row.get("Enabled", True):
+            problem = f"it is {row.get('KeyState', 'not enabled')}: enable it, or name another one"
+        elif (row.get("KeySpec", _SYMMETRIC), row.get("KeyUsage", _ENCRYPTS)) != (_SYMMETRIC, _ENCRYPTS):
+            problem = "it is no symmetric key for encryption: name another one"
+        return EncryptionKey(str(row["Arn"]), problem)
 
 
 def _versions_of(row: Json, version: str) -> AddonVersions:

@@ -84,9 +84,11 @@ def _describe() -> ServedKind:
 
 def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
+    from freehold.providers.aws.control_plane.cluster_source import AwsClusterSource
 
+    clusters = AwsClusterSource(account.client, account)
     return AWSManagedControlPlaneAdapter(
-        account.facts, account.control_plane_facts, account, shared.gates, shared.gc_selector
+        account.facts, account.control_plane_facts, clusters, shared.gates, shared.gc_selector
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates, format_option
 from freehold.engine.graph import Node, ReadyNodes
@@ -18,12 +18,9 @@ from freehold.engine.resources import Part, Request
 from freehold.providers.aws.cluster.nodes.given import given_node
 from freehold.providers.aws.control_plane.keys import ROLE
 from freehold.providers.aws.control_plane.names import DEFAULT_ROLE, build_role_name
-from freehold.providers.aws.kinds.iam_role import policy_part
+from freehold.providers.aws.kinds.iam_role import EKS_POLICY, POLICY, policy_part
 from freehold.providers.aws.policy_json import canonical_policy
 from freehold.providers.objects.spec_problems import SpecProblem, SpecWarning
-
-CLUSTER_POLICY: Final = "AmazonEKSClusterPolicy"
-"""https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html"""
 
 _PATH = re.compile(r"/([!-~]{1,510}/)?")
 _POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|\d{12}):policy/.+")
@@ -68,7 +65,7 @@ def decide_role(
     """
     kept = recorded if recorded and recorded.id and recorded.state.counts else None
     bound = kept is not None and cluster_made
-    if kept is not None and kept.state.is_claimed and (bound or not wish.name):
+    if kept is not None and kept.state.is_claimed and (bound or wish.name in ("", kept.id)):
         return _decide_own(kept.id, eks_name, wish, gates, partition, tags, _refuse_change(eks_name, wish, kept.id))
     if kept is not None and bound:
         return _decide_given(kept.id, wish, _refuse_change(eks_name, wish, kept.id))
@@ -106,7 +103,7 @@ def _decide_own(
     tags: frozenset[str],
     problems: tuple[SpecProblem, ...] = (),
 ) -> DecidedRole:
-    policies = (f"arn:{partition}:iam::aws:policy/{CLUSTER_POLICY}", *wish.additional_policies)
+    policies = (f"arn:{partition}:iam::aws:policy/{EKS_POLICY}", *wish.additional_policies)
     request: Request = {
         "name": name,
         "path": wish.path or "/",
@@ -130,7 +127,7 @@ def _decide_own(
 
 
 def _field_of(part: Part) -> str:
-    return "" if part.natural_key.endswith(f":aws:policy/{CLUSTER_POLICY}") else _POLICIES
+    return _POLICIES if part.kind == POLICY else ""
 
 
 def _check(wish: RoleWish, gates: FeatureGates) -> Iterator[SpecProblem]:

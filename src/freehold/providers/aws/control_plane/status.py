@@ -213,7 +213,12 @@ def find_cluster(report: PassReport) -> Observed | None:
 def find_serving_cluster(report: PassReport) -> Observed | None:
     """Return the EKS cluster, if the pass saw that its API server answers."""
     seen = None if report.deleting else find_cluster(report)
-    return seen if seen and _word(seen) in _SERVES and seen.attributes.get("address") else None
+    return seen if seen and is_serving(seen) else None
+
+
+def is_serving(seen: Observed) -> bool:
+    """Return whether the API server of an EKS cluster answers."""
+    return _word(seen) in _SERVES and bool(seen.attributes.get("address"))
 
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:

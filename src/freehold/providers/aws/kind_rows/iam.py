@@ -21,7 +21,10 @@ KINDS: tuple[KindFacts, ...] = (
             "PermissionsBoundary": "PutRolePermissionsBoundary",
         },
         immutable=("RoleName", "Path"),
-        parts=(PartFacts("policy", "ARN of the policy", "AttachRolePolicy", "DetachRolePolicy"),),
+        parts=(
+            PartFacts("policy", "ARN of the policy", "AttachRolePolicy", "DetachRolePolicy"),
+            PartFacts("cluster-policy", "ARN of the policy for clusters", "AttachRolePolicy", "DetachRolePolicy"),
+        ),
         reads=("ListRoles", "ListAttachedRolePolicies", "ListRolePolicies", "ListInstanceProfilesForRole"),
         writes=("DeleteRolePermissionsBoundary",),
     ),
@@ -38,6 +41,6 @@ KINDS: tuple[KindFacts, ...] = (
         natural_key="URL in the account: EntityAlreadyExists",
         by_person={"ClientIDList": "AddClientIDToOpenIDConnectProvider"},
         immutable=("Url",),
-        reads=("ListOpenIDConnectProviders",),
+        reads=("ListOpenIDConnectProviders", "ListRoles"),
     ),
 )

@@ -42,7 +42,8 @@ class PartFacts:
 class KindFacts:
     """One kind.
 
-    ``service`` is botocore's name, ``deleted_by`` the member of the delete request that has the id. ``arn_type`` is the
+    ``service`` is botocore's name, ``deleted_by`` the member of the delete request that has the id; ``named_by`` has,
+    where that takes no id, the members with the attributes that name the resource. ``arn_type`` is the
     resource type in its ARN, ``indexed_as`` that in the tag API's filters, empty where GetResources never lists it.
     ``tags_in`` and ``token_in`` are members of the create request; ``tag_type`` is the type in TagSpecifications.
     ``natural_key``: what makes a second create of the same fail, or answer with the first. ``mutable`` maps attributes
@@ -68,6 +69,7 @@ class KindFacts:
     immutable: tuple[str, ...] = ()
     parts: tuple[PartFacts, ...] = ()
     reads: tuple[str, ...] = ()
+    named_by: Mapping[str, str] = field(default_factory=dict)
     writes: tuple[str, ...] = ()
     create_time: float = 5.0
     delete_time: float = 5.0
@@ -84,6 +86,11 @@ class KindFacts:
             case False, True, False:
                 return Workflow.TOKEN
         return Workflow.NEITHER
+
+    @property
+    def delete_members(self) -> Mapping[str, str]:
+        """Members of the delete request, each with the attribute that it takes."""
+        return self.named_by or {self.deleted_by: "id"}
 
     @property
     def read_operations(self) -> frozenset[str]:

@@ -146,7 +146,7 @@ def kind(client: AwsClient) -> Kind:
     return aws_kind(
         "eks-cluster",
         driver,
-        requires=("subnet", "security-group"),
+        requires=("subnet", "security-group", "iam-role"),
         naming=NameRules(name_in_region=True, id_returns=True),
         attributes=AttributeRules(
             mutable=MUTABLE,

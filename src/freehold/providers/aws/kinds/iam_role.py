@@ -31,18 +31,22 @@ from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource, epoch
 from freehold.providers.aws.iam import SERVICE, IamReader
 from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.permissions.policies import NAMES_END
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
-POLICY = "policy"
-NAMES_END = "-iam-service-role"
-"""The end of the names of roles of ours, and of upstream's (docs/reference/aws.md#permissions)."""
+POLICY, CLUSTER_POLICY = "policy", "cluster-policy"
+EKS_POLICY = "AmazonEKSClusterPolicy"
+"""AWS's policy for the roles of clusters (https://docs.aws.amazon.com/eks/latest/userguide/cluster-iam-role.html)."""
 _TYPE = "role"
 
 
 def policy_part(arn: str) -> Part:
-    """Return the part of an attached managed policy."""
-    return Part(POLICY, arn)
+    """Return the part of an attached managed policy.
+
+    That for clusters is of a sort of its own: on a role of ours it is ours, also where a lost journal does not say so.
+    """
+    return Part(CLUSTER_POLICY if arn.endswith(f":iam::aws:policy/{EKS_POLICY}") else POLICY, arn)
 
 
 def decode(body: Json) -> DecodedResource:
@@ -166,7 +170,7 @@ class IamRoleDriver:
 
 
 def kind(client: AwsClient) -> Kind:
-    driver = IamRoleDriver(client)
+    driver, both = IamRoleDriver(client), frozenset({CLUSTER_POLICY, POLICY})
     return aws_kind(
         "iam-role",
         driver,
@@ -175,7 +179,9 @@ def kind(client: AwsClient) -> Kind:
             mutable=frozenset({"trust", "permissions_boundary"}),
             outputs=frozenset({"arn"}),
         ),
-        parts=PartRules(essential=frozenset({POLICY}), holding=frozenset({POLICY}), independent=True, driver=driver),
+        parts=PartRules(
+            exclusive=frozenset({CLUSTER_POLICY}), essential=both, holding=both, independent=True, driver=driver
+        ),
         deletion=DeleteRules(after_collection=True, gone_at_once=True),
         reads=ReadRules(indexed=False),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from freehold.engine.drivers import User
 from freehold.engine.kinds import AttributeRules, DeleteRules, Kind, NameRules, ReadRules
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.aws.arn import Arn
@@ -16,6 +17,7 @@ from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource, epoch
 from freehold.providers.aws.iam import SERVICE, IamReader
 from freehold.providers.aws.kind_defaults import aws_kind
+from freehold.providers.aws.policy_json import canonical_json
 from freehold.providers.aws.tags import birth_tags
 from freehold.providers.aws.tags.native_tags import tag_map
 
@@ -101,6 +103,12 @@ class OidcProviderDriver:
     async def delete(self, ref: Ref) -> None:
         await self._client.write(SERVICE, "delete_open_id_connect_provider", ref.id, OpenIDConnectProviderArn=ref.id)
 
+    async def users(self, ref: Ref) -> Sequence[User]:
+        """Return the roles that trust it, which IAM does not heed: pods of the cluster get no such role any more."""
+        rows = await self._client.read_list(SERVICE, "list_roles", "Roles", "all that trust an issuer")
+        trusting = (row for row in rows if ref.id in canonical_json(row.get("AssumeRolePolicyDocument", "")))
+        return sorted(User(f"role {row['RoleName']} trusts it") for row in trusting)
+
     async def _arn_of(self, url: str) -> str:
         account = await self._client.account()
         path = url.removeprefix(_SCHEME)
@@ -108,11 +116,12 @@ class OidcProviderDriver:
 
 
 def kind(client: AwsClient) -> Kind:
+    driver = OidcProviderDriver(client)
     return aws_kind(
         "oidc-provider",
-        OidcProviderDriver(client),
+        driver,
         naming=NameRules(name_attribute="url", id_returns=True),
         attributes=AttributeRules(changeable=frozenset({"client_ids"})),
-        deletion=DeleteRules(after_collection=True, gone_at_once=True),
+        deletion=DeleteRules(usage=driver, after_collection=True, gone_at_once=True),
         reads=ReadRules(indexed=False),
     )

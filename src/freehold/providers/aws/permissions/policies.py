@@ -18,6 +18,9 @@ from freehold.providers.aws.kind_facts import (
     TAG_OPERATIONS,
 )
 
+NAMES_END = "-iam-service-role"
+"""The end of the names of EKS clusters' roles (control_plane.names)."""
+
 _PREFIXES: Mapping[str, str] = {
     "elb": "elasticloadbalancing",
     "elbv2": "elasticloadbalancing",
@@ -43,25 +46,47 @@ def iam_action(service: str, operation: str) -> str:
 IMPLIED = frozenset({"s3:TagResource", "s3:UntagResource", "s3:PutBucketTagging"})
 """Permissions that our operations need besides those of their names: a bucket is created with tags, and TagResources
 needs the permission of the resource's own service (docs/reference/aws.md#permissions)."""
+_LINKED = ["eks.amazonaws.com", "elasticloadbalancing.amazonaws.com", "spot.amazonaws.com"]
 _SERVICE_ROLES: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:CreateServiceLinkedRole"],
     "Resource": "*",
-    "Condition": {"StringEquals": {"iam:AWSServiceName": ["elasticloadbalancing.amazonaws.com", "spot.amazonaws.com"]}},
+    "Condition": {"StringEquals": {"iam:AWSServiceName": _LINKED}},
 }
 """The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422), the
 first spot instance another one
-(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html)."""
-_MACHINE_ROLES: Mapping[str, Any] = {
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html), and so does the
+first EKS cluster (https://docs.aws.amazon.com/eks/latest/userguide/using-service-linked-roles-eks.html)."""
+_UPSTREAM_ROLES = "arn:*:iam::*:role/*.cluster-api-provider-aws.sigs.k8s.io"
+_EKS_ROLES = f"arn:*:iam::*:role/*{NAMES_END}"
+_EKS_ISSUERS = "arn:*:iam::*:oidc-provider/oidc.eks.*"
+_PASSED_ROLES: Mapping[str, Any] = {
     "Effect": "Allow",
     "Action": ["iam:PassRole"],
-    "Resource": "arn:*:iam::*:role/*.cluster-api-provider-aws.sigs.k8s.io",
-    "Condition": {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}},
+    "Resource": [_UPSTREAM_ROLES, _EKS_ROLES],
+    "Condition": {"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "eks.amazonaws.com"]}},
 }
-"""An instance profile hands its role to a machine: those of clusterawsadm, as upstream's policy, and no others. Whoever
-may pass any role may do what any role may.
+"""An instance profile hands its role to a machine, and a cluster gets one: those of clusterawsadm, as upstream's
+policy, and those of EKS clusters that are ours, no others. Whoever may pass any role may do what any role may.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html"""
+_ATTACH = "iam:AttachRolePolicy"
+_CLUSTER_POLICIES: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": [_ATTACH],
+    "Resource": _EKS_ROLES,
+    "Condition": {"ArnLike": {"iam:PolicyARN": "arn:*:iam::aws:policy/AmazonEKSClusterPolicy"}},
+}
+"""Whoever may attach any policy to a role whose trust he may change has all rights
+(docs/reference/aws.md#roles-of-eks-clusters)."""
+_KEYS: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["kms:CreateGrant"],
+    "Resource": "*",
+    "Condition": {"ForAnyValue:StringLike": {"kms:ResourceAliases": "alias/cluster-api-provider-aws-*"}},
+}
+"""EKS encrypts Secrets with a key by a grant that it makes as its caller; of keys with an alias as upstream asks for
+(kubernetes-sigs/cluster-api-provider-aws#2447)."""
 
 NOT_BOUND = frozenset({"s3"})
 """Services whose deletes have no tag condition: a bucket has one only where its owner enabled it."""
@@ -84,11 +109,33 @@ COLLECTED_ACTIONS = tuple(
 COLLECTED_METHODS = _as_methods((service, name) for service, names in COLLECTED_DELETES.items() for name in names)
 
 
-OWN_NAMES: Mapping[str, str] = dict.fromkeys(
-    ("secretsmanager:CreateSecret", "secretsmanager:DeleteSecret"),
-    "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*",
-)
-"""Permissions for resources of our own names only (docs/reference/aws.md#bootstrap-data)."""
+OWN_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("secretsmanager:CreateSecret", "secretsmanager:DeleteSecret"),
+        "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*",
+    ),
+    **dict.fromkeys(
+        (
+            "iam:CreateRole",
+            "iam:DeleteRole",
+            "iam:DeleteRolePermissionsBoundary",
+            "iam:DetachRolePolicy",
+            "iam:PutRolePermissionsBoundary",
+            "iam:UpdateAssumeRolePolicy",
+        ),
+        _EKS_ROLES,
+    ),
+    **dict.fromkeys(
+        (
+            "iam:CreateOpenIDConnectProvider",
+            "iam:DeleteOpenIDConnectProvider",
+            "iam:TagOpenIDConnectProvider",
+            "iam:UntagOpenIDConnectProvider",
+        ),
+        _EKS_ISSUERS,
+    ),
+}
+"""Permissions for resources of our own names only (docs/reference/aws.md#bootstrap-data, #roles-of-eks-clusters)."""
 
 
 def reader_policy() -> dict[str, Any]:
@@ -112,8 +159,9 @@ def creator_policy() -> dict[str, Any]:
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
     changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
     collected = (iam_action(service, name) for service, names in COLLECTION_WRITES.items() for name in names)
-    allowed = _allow({*kinds, *parts, *changes, *IMPLIED, *collected})
-    return _policy(*allowed, dict(_SERVICE_ROLES), dict(_MACHINE_ROLES))
+    allowed = _allow({*kinds, *parts, *changes, *IMPLIED, *collected} - {_ATTACH})
+    beside = (_SERVICE_ROLES, _PASSED_ROLES, _CLUSTER_POLICIES, _KEYS)
+    return _policy(*allowed, *map(dict, beside))
 
 
 def deleter_policy() -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Addon(ApiModel):
     service_account_role_arn: Annotated[str | None, Field(alias="serviceAccountRoleARN")] = None
     """The role that it calls AWS with; the nodes' when omitted."""
     version: str
-    """Its version, for example ``v1.20.4-eksbuild.1``."""
+    """Its version, for example ``v1.20.4-eksbuild.2``."""
 
 
 class EncryptionConfig(ApiModel):
