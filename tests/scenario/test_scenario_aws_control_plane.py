@@ -217,12 +217,12 @@ def test_the_journal_has_no_token(born: ControlPlaneHarness) -> None:
     assert journals.loads(born.object.raw["metadata"]["annotations"]["freehold.dev/journal"]).claimed
 
 
-def test_of_two_objects_with_one_name_in_eks_the_older_one_has_it() -> None:
+def test_of_two_objects_with_one_name_in_eks_the_one_that_began_has_it() -> None:
     first = ControlPlaneHarness(control_plane(eksClusterName="shared"))
+    first.pass_once()
     other = control_plane(eksClusterName="shared")
     other["metadata"]["name"] = "other"
     second = ControlPlaneHarness(other, beside=first)
-    first.pass_once()
     second.pass_once()
     assert second.condition("SpecValid")["reason"] == "NameTaken"
     assert "default/demo-control-plane" in second.condition("SpecValid")["message"]
@@ -231,14 +231,23 @@ def test_of_two_objects_with_one_name_in_eks_the_older_one_has_it() -> None:
     assert first.ask("eks", "ListClusters")["clusters"] == ["shared"]
 
 
-def test_a_cluster_that_somebody_deleted_is_said_and_keeps_initialized() -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+def delete_by_hand(harness: ControlPlaneHarness) -> None:
     user = user_of(harness)
     for entry in harness.ask("eks", "ListAccessEntries", clusterName=EKS_NAME)["accessEntries"]:
         user.call("eks", "DeleteAccessEntry", clusterName=EKS_NAME, principalArn=entry)
     user.call("eks", "DeleteCluster", name=EKS_NAME)
-    harness.for_a_while(1200)
+
+
+def test_a_cluster_that_somebody_deleted_is_said_and_not_made_again() -> None:
+    """A new one would be empty, and have another address."""
+    harness = ControlPlaneHarness()
+    harness.up()
+    delete_by_hand(harness)
+    harness.for_a_while(1800)
     status = harness.status()
-    assert status["initialized"] and not status["ready"]
-    assert harness.condition("Ready")["status"] == "False"
+    assert (status["initialized"], status["ready"]) == (True, False)
+    assert harness.condition("Available")["message"] == "the EKS cluster has gone"
+    assert "find out who deleted it, then decide" in harness.condition("Ready")["message"]
+    assert harness.ask("eks", "ListClusters")["clusters"] == []
+    harness.down()
+    assert own_left(harness) == []

@@ -20,7 +20,6 @@ from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import Accounts, NoCredentials
 from freehold.providers.objects import identity
 from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
-from freehold.providers.objects.gate import find_cluster_name
 from freehold.providers.objects.spec_problems import SpecProblem
 from freehold.providers.registry import object_kind_of
 
@@ -124,7 +123,7 @@ class NameClaims:
     def _may_have_name(self, raw: Json, name: str) -> bool:
         """Return whether the object may have the name, without parsing its journal: there may be a thousand objects."""
         record = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION, "")
-        return name in record or find_cluster_name(raw, self._served.link) == name
+        return name in record or self._cluster_name(raw, {}) == name
 
     async def _find_account(self, raw: Json) -> str:
         """Find the account of an object; empty without credentials, because such an object creates nothing."""

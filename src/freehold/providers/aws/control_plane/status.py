@@ -123,9 +123,15 @@ class _View:
     @property
     def serves(self) -> bool:
         """True while the API server answers; as before where the last look did not show the cluster."""
-        if self.report.deleting:
+        if self.report.deleting or self._has_gone:
             return False
         return _word(self.seen) in _SERVES if self.seen else self.before.get("ready") is True
+
+    @property
+    def _has_gone(self) -> bool:
+        """True if the cluster on record is no more; with the spec refused nobody looked, and the record says it."""
+        entry = self.report.journal.get(keys.CLUSTER) if self.report.journal else None
+        return entry is not None and bool(entry.gone)
 
     @property
     def was_carried_out(self) -> bool:
@@ -177,10 +183,10 @@ class _View:
         if self.serves:
             return Observation(names.AVAILABLE, "True", names.REASON_AVAILABLE)
         word = _word(self.seen)
-        message = "being deleted" if self.report.deleting else f"the EKS cluster is {word}" if word else ""
-        return Observation(
-            names.AVAILABLE, "False", names.REASON_NOT_AVAILABLE, message or "there is no EKS cluster yet"
-        )
+        message = f"the EKS cluster is {word}" if word else "there is no EKS cluster yet"
+        if self.report.deleting or self._has_gone:
+            message = "being deleted" if self.report.deleting else "the EKS cluster has gone"
+        return Observation(names.AVAILABLE, "False", names.REASON_NOT_AVAILABLE, message)
 
     def _observe_authenticator(self, plan: EKSPlan) -> Observation:
         type_, access = aws_names.IAM_AUTHENTICATOR_CONFIGURED, plan.access

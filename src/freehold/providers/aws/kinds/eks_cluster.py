@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freehold.engine.errors import CloudError, InUse, Invalid, NotReady
-from freehold.engine.kinds import AttributeRules, DeleteRules, Kind, NameRules
+from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules
 from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, Want
 from freehold.providers.aws import delete_blockers, eks
 from freehold.providers.aws.calls import AwsClient, Json
@@ -157,5 +157,6 @@ def kind(client: AwsClient) -> Kind:
             outputs=OUTPUTS,
             addresses=frozenset({"address"}),
         ),
+        creation=CreateRules(never_recreate=True),
         deletion=DeleteRules(before_collection=True, leftovers=driver),
     )
