@@ -55,7 +55,7 @@ class CloudError(Exception):
         """Fact and advice, for a person."""
         return f"{self.fact}. {self.advice}" if self.advice else self.fact
 
-    def about(self, attribute: str) -> Self:
+    def with_attribute(self, attribute: str) -> Self:
         """Return the same error, about this attribute of the request."""
         found = copy(self)
         found.attribute = attribute

@@ -86,6 +86,15 @@ def test_a_cluster_that_can_be_reached_is_initialized_with_its_endpoint() -> Non
     assert found["observedGeneration"] == 4
 
 
+@pytest.mark.parametrize("wrong", [{"host": "https://other", "port": 443}, {"host": URL, "port": 6443}, {"host": URL}])
+def test_an_endpoint_that_is_not_the_clusters_is_corrected(wrong: Json) -> None:
+    """As upstream: of a manifest that was exported from another cluster nobody could reach this one."""
+    assert build(ready(), spec={"controlPlaneEndpoint": wrong})["written"] == {
+        "controlPlaneEndpoint": {"host": URL, "port": 443}
+    }
+    assert build(ready(), spec={"controlPlaneEndpoint": {"host": URL, "port": 443}})["written"] is None
+
+
 NOT_YET: dict[str, tuple[Outcome, SecretsReport]] = {
     "it is being created": (Waiting(Reason.PROVISIONING, 30.0, observed=seen("CREATING", address="")), SecretsReport()),
     "it has no kubeconfig": (ready(), SecretsReport()),

@@ -182,7 +182,7 @@ class Updates:
             advice=f"Write one of {', '.join(map(str, offered))}",
             code=refused.code,
             request_id=refused.request_id,
-        ).about("version")
+        ).with_attribute("version")
 
     async def send_next(self, name: str, changes: Request) -> None:
         """Send the first update that is due. Raises NotReady then: EKS takes minutes, and the others follow.

@@ -63,9 +63,10 @@ class StatusShape:
     """The differences in the status of one kind of cluster.
 
     ``rebuilt`` are the fields that ``references`` rebuilds at each pass, from the status before, the report and the
-    graph. ``address`` is the attribute of the endpoint's load balancer. ``always`` are conditions that hold whenever a
-    pass is allowed to work. ``is_address_of`` tells whether a host can only be the address of this load balancer, or of
-    an earlier one in its place. ``order`` is that of the conditions; ``frozen`` is the condition of an object that must
+    graph. ``address`` is the attribute of the endpoint's load balancer; with ``is_only_address`` nothing else can be
+    the endpoint, and what somebody wrote there is corrected. ``always`` are conditions that hold whenever a pass is
+    allowed to work. ``is_address_of`` tells whether a host can only be the address of this load balancer, or of an
+    earlier one in its place. ``order`` is that of the conditions; ``frozen`` is the condition of an object that must
     not change any more.
     """
 
@@ -76,6 +77,7 @@ class StatusShape:
     order: tuple[str, ...]
     always: tuple[Observation, ...] = ()
     frozen: Observation | None = None
+    is_only_address: bool = False
     is_address_of: Callable[[WantedCluster, NodeKey, str], bool] = _is_never_its_address
 
 
@@ -157,7 +159,7 @@ def _observe(
         ready = replace(
             ready, reason=part_conditions.find_blocking_reason(shape.parts, report.outcomes) or ready.reason
         )
-    endpoint = _find_endpoint(raw, report.plan, report.outcomes, shape.address)
+    endpoint = _find_endpoint(raw, report.plan, report.outcomes, shape)
     if ready.status == "True" and (report.plan.unmet or not (_read_host(raw) or endpoint)):
         ready = _observe_unmet(raw, report.plan)
     return [ready, *found, *rest], endpoint
@@ -168,17 +170,18 @@ def _read_host(raw: Mapping[str, Any]) -> str:
 
 
 def _find_endpoint(
-    raw: Mapping[str, Any], plan: WantedCluster, outcomes: Mapping[NodeKey, Outcome], attribute: str
+    raw: Mapping[str, Any], plan: WantedCluster, outcomes: Mapping[NodeKey, Outcome], shape: StatusShape
 ) -> Mapping[str, Any] | None:
     """Find the endpoint to write: the load balancer's address and port, or only the port if the host is set already."""
-    if host := _read_host(raw):
-        given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
-        return None if given else {"host": host, "port": plan.port}
+    given = (raw.get("spec") or {}).get("controlPlaneEndpoint") or {}
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
-    hostname = outcome.observed.attributes.get(attribute) if isinstance(outcome, Ready) else None
-    if not hostname:
-        return None
-    return {"host": hostname, "port": plan.port}
+    hostname = outcome.observed.attributes.get(shape.address) if isinstance(outcome, Ready) else None
+    found = {"host": hostname, "port": plan.port} if hostname else None
+    if shape.is_only_address and found:
+        return None if {**given, **found} == given else found
+    if host := _read_host(raw):
+        return None if given.get("port") else {"host": host, "port": plan.port}
+    return found
 
 
 def _read_recorded_host(raw: Mapping[str, Any]) -> str:

@@ -75,6 +75,7 @@ def build_status(
         _REBUILT,
         _references,
         address="address",
+        is_only_address=True,
         order=_ORDER,
         always=IDENTITY,
     )

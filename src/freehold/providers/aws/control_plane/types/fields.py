@@ -43,7 +43,10 @@ AWS_MANAGED_CONTROL_PLANE_FIELDS: Final[tuple[ServedField, ...]] = (
     serve_field("spec.region"),
     serve_field("spec.partition", "derived from the region when omitted, as upstream does"),
     serve_field("spec.identityRef"),
-    serve_field("spec.controlPlaneEndpoint", "filled in from EKS: its URL, and port 443, as upstream writes it"),
+    serve_field(
+        "spec.controlPlaneEndpoint",
+        "filled in from EKS: its URL, and port 443, as upstream writes it; another one is corrected",
+    ),
     serve_field("spec.additionalTags", "at most 40; tags of the cloud controller win, as upstream"),
     serve_field("spec.eksClusterName", "made of namespace and name when omitted, as upstream does; for life"),
     serve_field(
