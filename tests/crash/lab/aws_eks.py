@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from harness.aws_control_plane import EKS_NAME, OWN_ROLE, ControlPlaneHarness, c
 from lab.aws import AwsLife, AwsWorld, NotedAWS
 from lab.aws_at_rest import AtRest
 from lab.aws_eks_neighbours import ADDON, ENTRANT, EksNeighbours
+from lab.seam import Thing
 
 VIEW = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
 ADDONS = ("v1.20.4-eksbuild.2", "v1.21.1-eksbuild.7")
@@ -68,6 +69,11 @@ class EksWorld(AwsWorld):
         spec = self.harness.object.raw["spec"]
         kept = spec.keys() - {"controlPlaneEndpoint", "region", "network"}
         return _undisturbed(json.dumps({key: spec[key] for key in sorted(kept)}))
+
+    def _thing(self, record: Mapping[str, Any]) -> Thing:
+        """No index has what is of IAM."""
+        thing = super()._thing(record)
+        return replace(thing, listed=thing.kind not in ("iam-role", "oidc-provider"))
 
     def lacking(self, ident: str) -> frozenset[str]:
         """Without what EKS did by itself."""

@@ -50,8 +50,16 @@ class EksNeighbours(Neighbours):
         self._made("eks-access-entry", ENTRANT, self.place, within=THEIR_CLUSTER)
         self.olds |= {"eks-addon": f"{THEIR_CLUSTER}/coredns", "eks-access-entry": f"{THEIR_CLUSTER}/{ENTRANT}"}
         self.olds["oidc-provider"] = self._made("oidc-provider", "https://example.com/theirs", self.place)["id"]
+        of_a_service = {f"kubernetes.io/cluster/{THEIR_CLUSTER}": "owned", "kubernetes.io/service-name": "shop/web"}
+        self._cloud.strangers.tag(self.olds["classic-load-balancer"], of_a_service)
         self._harness.clock.advance(3600.0)
         self.note(*self.due)
+
+    def tampered(self) -> list[str]:
+        """Their addons and access entries in a cluster of ours go with it."""
+        if self.ours("eks-cluster") is None:
+            self.due = {ident: photo for ident, photo in self.due.items() if not ident.startswith(f"{EKS_NAME}/")}
+        return super().tampered()
 
     def issuer(self) -> str:
         """That of our cluster, once it has one."""

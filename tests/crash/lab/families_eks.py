@@ -47,7 +47,7 @@ ON_EKS = Ground(
     read_lags=_lagging,
     kinds=(*EKS_KINDS, "security-group"),
     tagged=(*EKS_KINDS, "security-group"),
-    loose=(ADDON, ENTRY, PROVIDER),
+    loose=(PROVIDER,),
     hosts=("eks-node-group", "eks-fargate-profile"),
     named=(EksWorld, ()),
     branded=(EksWorld, EKS_KINDS),
@@ -61,10 +61,10 @@ ON_UPDATED = replace(ON_EKS, world=UPDATED)
 
 
 def elsewhere(on: Ground) -> Iterator[Case]:
-    """Somebody changes the configuration of our cluster, or EKS updates it by itself."""
+    """Somebody changes the configuration of our cluster, or its version, which is never lowered again."""
     for crash in catalogue.NO_CRASH_TOO:
-        for deed in ("reconfigure", "upgrade"):
-            yield from catalogue.meddling(on.world, deed, (CLUSTER,), crash, range(0, on.last, 4))
+        for deed, reasons in (("reconfigure", ()), ("upgrade", (Reason.INVALID,))):
+            yield from catalogue.meddling(on.world, deed, (CLUSTER,), crash, range(0, on.last, 4), reasons)
 
 
 def failed(on: Ground) -> Iterator[Case]:
