@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+import yaml
 from e2e_client import Http
-from e2e_operator_lab import Json
+from e2e_operator_lab import Json, Stage
 from e2e_servers import PATIENCE
 
 CORE, GROUP, VERSION = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "v1beta2"
@@ -270,3 +273,17 @@ def _reference(owner: Json, kind: str) -> Json:
         "apiVersion": owner["apiVersion"], "kind": kind, "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True,
     }  # fmt: skip
+
+
+def fill_in(template: Path, values: Mapping[str, str]) -> str:
+    """Fill in a template of upstream's; nothing else of it is changed."""
+    text = template.read_text()
+    for name, value in values.items():
+        text = text.replace(f"${{{name}}}", value)
+    items = [each for each in yaml.safe_load_all(text) if each]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def machines_with_nodes(stage: Stage) -> list[Json]:
+    machines = stage.kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
+    return [each for each in machines if each.get("status", {}).get("nodeRef")]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 from e2e_client import Http, Kubectl
-from e2e_core_stand_in import CORE, CoreStandIn
-from e2e_operator_lab import ROOT, Cloud, Json, Stage, crds_installed, simulated_cloud
+from e2e_core_stand_in import CORE, CoreStandIn, fill_in, machines_with_nodes
+from e2e_operator_lab import ROOT, Cloud, Stage, crds_installed, simulated_cloud
 from e2e_servers import PATIENTLY, Server, until
 
 from freehold.api.placeholders import Placeholder
@@ -50,20 +49,6 @@ def core(server: Server, home: Path, http: Http, upstream_kinds: None, stage: St
             yield stand_in
 
 
-def filled_in(stage: Stage) -> str:
-    """Fill in upstream's template; nothing else of it is changed."""
-    text = TEMPLATE.read_text()
-    for name, value in {"CLUSTER_NAME": stage.name, **VALUES}.items():
-        text = text.replace(f"${{{name}}}", value)
-    items = [each for each in yaml.safe_load_all(text) if each]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-
-
-def nodes(stage: Stage) -> list[Json]:
-    machines = stage.kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
-    return [each for each in machines if each.get("status", {}).get("nodeRef")]
-
-
 def outside_networks(stage: Stage) -> list[str]:
     """What there is in the account that is in no network: clusters, roles, profiles, providers."""
     rows = stage.cloud.ask("resources?cloud=aws")["resources"]
@@ -75,8 +60,8 @@ def test_the_eks_template_comes_up_and_takes_what_its_workloads_made_along(stage
     eks = f"{stage.namespace}_{stage.name}-control-plane"
     before = outside_networks(stage)
     with stage.operator_process("auto"):
-        stage.kubectl.run("apply", "-f", "-", stdin=filled_in(stage))
-        until(lambda: core.failure or len(nodes(stage)) == 2, "two Machines have their nodes")
+        stage.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {"CLUSTER_NAME": stage.name, **VALUES}))
+        until(lambda: core.failure or len(machines_with_nodes(stage)) == 2, "two Machines have their nodes")
         infrastructure = stage.kubectl.json("get", "awsmanagedcluster", stage.name)
         control_plane = stage.kubectl.json("get", "awsmanagedcontrolplane", f"{stage.name}-control-plane")
         assert infrastructure["spec"]["controlPlaneEndpoint"] == control_plane["spec"]["controlPlaneEndpoint"]

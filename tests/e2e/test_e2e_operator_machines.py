@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from e2e_client import Http, Kubectl
-from e2e_core_stand_in import CORE, CoreStandIn
+from e2e_core_stand_in import CORE, CoreStandIn, fill_in, machines_with_nodes
 from e2e_operator_lab import ROOT, Cloud, Json, Stage, crds_installed, simulated_cloud
 from e2e_servers import PATIENTLY, Server, until
 
@@ -46,30 +44,16 @@ def core(server: Server, home: Path, http: Http, upstream_kinds: None, stage: St
             yield stand_in
 
 
-def filled_in(stage: Stage) -> str:
-    """Fill in upstream's template; nothing else of it is changed."""
-    text = TEMPLATE.read_text()
-    for name, value in {"CLUSTER_NAME": stage.name, **VALUES}.items():
-        text = text.replace(f"${{{name}}}", value)
-    items = [each for each in yaml.safe_load_all(text) if each]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-
-
 def instances(stage: Stage) -> list[Json]:
     return [row for row in stage.cloud.of_aws(stage.name) if row["kind"] == "instance"]
 
 
 def test_the_cluster_template_comes_up_and_goes(stage: Stage, core: CoreStandIn) -> None:
     with stage.operator_process("auto"):
-        stage.kubectl.run("apply", "-f", "-", stdin=filled_in(stage))
-        until(lambda: core.failure or len(nodes(stage)) == 6, "six Machines have their nodes")
+        stage.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {"CLUSTER_NAME": stage.name, **VALUES}))
+        until(lambda: core.failure or len(machines_with_nodes(stage)) == 6, "six Machines have their nodes")
         assert len(instances(stage)) == 6
         assert len({row["tags"]["freehold.dev/owner"] for row in instances(stage)}) == 6
         stage.kubectl.run("delete", "clusters.cluster.x-k8s.io", stage.name, PATIENTLY)
         assert stage.cloud.of_aws(stage.name) == [], "everything that was ours is gone"
     assert "the-secret-canary" not in stage.log.read_text()
-
-
-def nodes(stage: Stage) -> list[Json]:
-    machines = stage.kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
-    return [each for each in machines if each.get("status", {}).get("nodeRef")]

@@ -140,6 +140,9 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     names.REASON_NOT_SELECTED: (
         "unit/cli/test_cli_gc.py::test_a_cluster_that_the_servers_selector_leaves_out_is_collected_once_it_is_opted_in",
     ),
+    names.REASON_FOREIGN: (
+        "unit/controllers/test_controllers_secret_writer.py::test_a_secret_of_somebody_else_is_never_written",
+    ),
     "Surplus": (
         "unit/cli/test_cli_decisions.py::test_surplus_is_shown_and_deleted_only_when_that_is_said",
         "scenario/test_scenario_aws_decisions.py::test_approved_surplus_goes_and_the_rest_stays_ready",
@@ -147,7 +150,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
 }
 NOT_FOLLOWED = frozenset({
     Reason.NOT_OWNED, Reason.UNKNOWN_KIND, Reason.UNMARKABLE, Reason.DRIFTED, Reason.FROZEN,
-    reconciler.DEFECT,
+    reconciler.DEFECT, names.REASON_WRITE_REFUSED,
 })  # fmt: skip
 """Advice that no test follows yet; a row that is mended moves up."""
 WAITS = frozenset({
@@ -157,7 +160,8 @@ WAITS = frozenset({
     names.REASON_WAITING_FOR_BOOTSTRAP_DATA, names.REASON_COLLECTED,
     names.REASON_READY, names.REASON_NOT_READY, names.REASON_READY_UNKNOWN, names.REASON_PAUSED,
     names.REASON_NOT_PAUSED, names.REASON_NOT_DELETING, names.REASON_VALID_SPEC, names.REASON_FIELDS_IGNORED,
-    names.REASON_ALL_FIELDS_SERVED,
+    names.REASON_ALL_FIELDS_SERVED, names.REASON_AVAILABLE, names.REASON_NOT_AVAILABLE,
+    names.REASON_CHANGED_MEANWHILE,
 })  # fmt: skip
 """Nobody need act."""
 

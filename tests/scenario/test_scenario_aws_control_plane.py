@@ -140,7 +140,8 @@ def test_a_cluster_that_has_the_name_is_never_taken_over() -> None:
     ]
     user.call("eks", "CreateCluster", name=EKS_NAME, roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
     harness.for_a_while(900)
-    assert harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["reason"] == "NameTaken"
+    assert harness.condition("Ready")["reason"] == "NameTaken"
+    assert EKS_NAME in harness.condition("Ready")["message"]  # its security group has the name in a tag
     assert harness.secrets.objects == {}
     assert not harness.status()["initialized"]
     harness.down()

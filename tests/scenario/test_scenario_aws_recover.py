@@ -20,6 +20,7 @@ from freehold.kube.merge_patch import build_merge_patch
 from freehold.providers.access.accounts import AccountPlace, Binding, OneAccount
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.kind_facts import FACTS
+from freehold.providers.aws.registry import OF_CONTROL_PLANES
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
@@ -161,7 +162,8 @@ def _assert_as_undisturbed(harness: QuickHarness, kind: str) -> None:
 
 def test_the_cluster_with_everything_has_every_kind_that_one_cluster_can_have() -> None:
     kinds = {node.partition("/")[0] for node in _undisturbed("everything").nodes}
-    assert kinds == FACTS.keys() - {"classic-load-balancer", "bootstrap-secret"}, "that one is of machines"
+    others = OF_CONTROL_PLANES | {"classic-load-balancer", "bootstrap-secret"}
+    assert kinds == FACTS.keys() - others, "secrets are of machines"
 
 
 @_moments([*range(1, 12), 16, 24, 40], classic=[2], network=[3, 5, 24], everything=[2, 5, 16])

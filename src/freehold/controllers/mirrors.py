@@ -86,7 +86,8 @@ class MirrorReconciler:
             cluster = lookup.cluster if isinstance(lookup, gate.FoundCluster) else None
         self._sources.pop(key_of(raw), None)
         if cluster is None:
-            return MirrorSource(missing=f"no Cluster of its namespace names it in spec.{served.link.value}"), 0.0
+            field = self._kind.served.link.value
+            return MirrorSource(missing=f"no Cluster of its namespace names it in spec.{field}"), 0.0
         name = gate.find_referred_name(cluster, served)
         if not name:
             named = cluster["metadata"]["name"]

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from freehold.engine.clock import ManualClock
+from freehold.engine.dry_run import dry_run_deps
+from freehold.engine.dry_run_overlay import Overlay
 from freehold.engine.engine import ensure
-from freehold.engine.graph import Graph, Node
+from freehold.engine.graph import Graph, Naming, Node
 from freehold.engine.interface import PassResult
 from freehold.engine.journal import Journal
-from freehold.engine.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from freehold.engine.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
+from freehold.engine.port import ReadOnlyPort
 from freehold.engine.resources import NodeKey
 from freehold.engine.tag_text import text
 from freehold.providers.aws.identities import AssumedRole
@@ -138,6 +142,21 @@ async def test_updates_are_sent_one_at_a_time_and_the_version_last(eks: Eks) -> 
         "update_cluster_config", "update_cluster_version",
     ]  # fmt: skip
     assert eks.cluster()["version"] == "1.35"
+
+
+async def test_endpoint_and_subnets_are_changed_by_an_update_each(eks: Eks) -> None:
+    await eks.up()
+    eks.new_writes()
+    group = eks.account.group(eks.cluster()["resourcesVpcConfig"]["vpcId"])
+    eks.wants(
+        endpoint_private=True, public_cidrs=["192.0.2.0/24"], subnets=sorted(eks.subnets), security_groups=[group]
+    )
+    eks.state.invalidate()
+    await eks.up()
+    assert eks.new_writes() == ["update_cluster_config"] * 2
+    network = eks.cluster()["resourcesVpcConfig"]
+    assert (network["endpointPrivateAccess"], network["publicAccessCidrs"]) == (True, ["192.0.2.0/24"])
+    assert (sorted(network["subnetIds"]), network["securityGroupIds"]) == (sorted(eks.subnets), [group])
 
 
 async def test_what_is_in_a_cluster_is_made_while_it_is_updated(eks: Eks) -> None:
@@ -279,6 +298,28 @@ async def test_a_strangers_cluster_of_the_name_is_left_alone(eks: Eks) -> None:
     assert eks.account.eks.list_clusters()["clusters"] == [NAME]
 
 
+async def test_a_plan_says_what_is_changed_and_what_eks_never_does(eks: Eks) -> None:
+    """Of a cluster that is being updated too; nothing is sent."""
+    await eks.up()
+    await eks.after_edit(logging=["api"])
+    eks.new_writes()
+    eks.wants(version="1.36", upgrade_policy="STANDARD")
+    overlay = Overlay(ManualClock(eks.clock.now(), eks.clock.monotonic()))
+    deps = dry_run_deps(replace(eks.deps, port=ReadOnlyPort(eks.account.port)), overlay)
+    done = await ensure(deps, eks.graph, eks.journal, eks.store, eks.state.dry_run_copy())
+    assert eks.new_writes() == []
+    assert {write.attribute for write in overlay.writes} == {"logging", "upgrade_policy"}
+    said = done.outcomes[CLUSTER]
+    assert isinstance(said, Blocked) and "Write 1.35 first" in said.message
+
+
+async def test_a_cluster_is_found_by_its_tags_where_the_tag_api_is_denied(eks: Eks) -> None:
+    await eks.up()
+    eks.account.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.*", count=None))
+    found = await eks.tagger.find_marked(OWNER.uuid)
+    assert [each.rpartition(":")[2] for each in found] == [f"cluster/{NAME}"]
+
+
 # -- what is in it ------------------------------------------------------------------------------------------------
 
 
@@ -332,6 +373,28 @@ async def test_an_addon_that_the_spec_drops_goes_and_keeps_its_objects_where_it_
     (sent,) = [call for call in eks.account.port.calls if call.operation == "delete_addon"]
     assert sent.detail.get("preserve", False) is preserve
     assert eks.account.eks.list_addons(clusterName=NAME)["addons"] == []
+
+
+async def test_an_entry_for_nodes_that_eks_made_is_used_and_stays(eks: Eks) -> None:
+    """EKS makes one for the role of each node group, and leaves it there."""
+    eks.without = {ENTRY}
+    eks.wants()
+    await eks.up()
+    role = eks.account.role("nodes")
+    eks.account.eks.create_access_entry(clusterName=NAME, principalArn=role, type="EC2_LINUX")
+    eks.later(900)
+    request = {"cluster": NAME, "principal_arn": role, "type": "EC2_LINUX", "groups": [], "username": ""}
+    key = NodeKey("eks-access-entry", "nodes")
+    used = Node(key, role, lambda known: request, naming=Naming.EXPLICIT, requires=frozenset({CLUSTER}))
+    eks.graph = Graph([*eks.graph.nodes.values(), used])
+    eks.state.invalidate()
+    done = await eks.up()
+    said = done.outcomes[key]
+    assert isinstance(said, Ready) and said.category is Category.UNMANAGED and not said.reason
+    eks.graph = Graph(each for each in eks.graph.nodes.values() if each.key != key)
+    eks.state.invalidate()
+    await eks.up()
+    assert role in eks.account.eks.list_access_entries(clusterName=NAME)["accessEntries"]
 
 
 # -- what it may do -----------------------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from freehold.engine.port import InlinePort
-from freehold.engine.resources import NodeKey
+from freehold.engine.resources import NodeKey, Request
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.cluster.desired import AWSWanted
 from freehold.providers.aws.cluster.facts import AWSClusterFacts
@@ -15,6 +15,7 @@ from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from freehold.providers.objects.cloud_answers import Answer
+from harness import aws_control_plane
 from harness.aws_account import KEYS
 from harness.aws_graphs import requests
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts, wanted
@@ -66,6 +67,27 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "associate_public_ip_address": "AssociatePublicIpAddress",
     },
     "bootstrap-secret": {"name": "Name", "value": "SecretBinary"},
+    "iam-role": {
+        "name": "RoleName", "path": "Path", "trust": "AssumeRolePolicyDocument",
+        "permissions_boundary": "PermissionsBoundary",
+    },
+    "oidc-provider": {"url": "Url", "client_ids": "ClientIDList"},
+    "eks-cluster": {
+        "name": "name", "version": "version", "role_arn": "roleArn", "subnets": "subnetIds",
+        "security_groups": "securityGroupIds", "endpoint_public": "endpointPublicAccess",
+        "endpoint_private": "endpointPrivateAccess", "public_cidrs": "publicAccessCidrs", "logging": "logging",
+        "access_mode": "authenticationMode", "creator_admin": "bootstrapClusterCreatorAdminPermissions",
+        "self_managed_addons": "bootstrapSelfManagedAddons", "encryption_key": "encryptionConfig",
+        "upgrade_policy": "upgradePolicy", "service_cidr": "serviceIpv4Cidr",
+    },
+    "eks-addon": {
+        "cluster": "clusterName", "name": "addonName", "version": "addonVersion",
+        "role_arn": "serviceAccountRoleArn", "configuration": "configurationValues",
+    },
+    "eks-access-entry": {
+        "cluster": "clusterName", "principal_arn": "principalArn", "type": "type", "groups": "kubernetesGroups",
+        "username": "username",
+    },
 }  # fmt: skip
 """What a request calls each attribute, and what the API does."""
 NEVER_ASKED: Mapping[str, set[str]] = {
@@ -83,6 +105,14 @@ BORN_WITH: Mapping[str, set[str]] = {
     "classic-load-balancer": {"listeners", "subnets"},
 }
 """Parts, which are kept in sync as such."""
+HOW: Mapping[str, set[str]] = {"eks-addon": {"resolve_conflicts", "preserve"}}
+"""How it is written and deleted, which is nothing of the resource."""
+OF_CONTROL_PLANES = ("iam-role", "oidc-provider", "eks-cluster", "eks-addon", "eks-access-entry")
+CONTROL_PLANE: Spec = {
+    "associateOIDCProvider": True,
+    "addons": [{"name": "vpc-cni", "version": "v1"}],
+    "accessEntries": [{"principalARN": "arn:aws:iam::111122223333:role/admins"}],
+}
 EVERY_KIND = pytest.mark.parametrize("facts_of", KINDS, ids=[kind.name for kind in KINDS])
 
 
@@ -100,11 +130,23 @@ def test_a_driver_changes_what_the_table_says_and_reports_the_rest(facts_of: Kin
 @pytest.mark.parametrize("facts_of", [kind for kind in KINDS if kind.name != "bootstrap-secret"], ids=lambda k: k.name)
 def test_whatever_a_cluster_asks_for_is_in_the_table(facts_of: KindFacts) -> None:
     """A new key of a request is compared with nothing until it has its place here."""
-    known = AWSClusterFacts(**{**vars(facts()), "image": Answer("ami-1"), "namesakes": Answer(())})
-    plan = wanted(NAMES, cluster(EVERYTHING), known, account="111122223333", storage=True)
-    assert isinstance(plan, AWSWanted)
-    asked = [request for key, request in requests(plan.graph).items() if NodeKey.parse(key).kind == facts_of.name]
+    asked = list(
+        asked_of_control_plane(facts_of.name) if facts_of.name in OF_CONTROL_PLANES else asked_of(facts_of.name)
+    )
     label = {"name"} if "name" not in MEMBERS[facts_of.name] else set()
     assert asked
     for request in asked:
-        assert request.keys() - BORN_WITH.get(facts_of.name, set()) - label <= MEMBERS[facts_of.name].keys()
+        more = BORN_WITH.get(facts_of.name, set()) | HOW.get(facts_of.name, set())
+        assert request.keys() - more - label <= MEMBERS[facts_of.name].keys()
+
+
+def asked_of(kind: str) -> Iterator[Request]:
+    known = AWSClusterFacts(**{**vars(facts()), "image": Answer("ami-1"), "namesakes": Answer(())})
+    plan = wanted(NAMES, cluster(EVERYTHING), known, account="111122223333", storage=True)
+    assert isinstance(plan, AWSWanted)
+    yield from (request for key, request in requests(plan.graph).items() if NodeKey.parse(key).kind == kind)
+
+
+def asked_of_control_plane(kind: str) -> Iterator[Request]:
+    plan = aws_control_plane.wanted(aws_control_plane.control_plane(**CONTROL_PLANE), gates=aws_control_plane.OWN_ROLE)
+    yield from (aws_control_plane.request_of(plan, key) for key in plan.graph.nodes if key.kind == kind)

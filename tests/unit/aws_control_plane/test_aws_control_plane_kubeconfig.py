@@ -1,4 +1,4 @@
-"""Kubeconfig Secrets of a control plane: names, keys, and what each lets in (docs/reference/capi-contract.md C39)."""
+"""Kubeconfig Secrets of a control plane: names, keys, and what each lets in (docs/reference/capi-contract.md C41)."""
 
 from __future__ import annotations
 

@@ -98,6 +98,7 @@ NOT_YET: dict[str, tuple[Outcome, SecretsReport]] = {
 def test_it_is_not_initialized_before(cluster: Outcome, secrets: SecretsReport) -> None:
     found = build(cluster, secrets=secrets)
     assert not found["initialized"] and found["initialization"] == {"controlPlaneInitialized": False}
+    assert found["ready"] is isinstance(cluster, Ready)
 
 
 GONE: dict[str, tuple[Outcome, bool]] = {

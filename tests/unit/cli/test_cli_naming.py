@@ -25,7 +25,7 @@ from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.commands import freehold
 
-POWERVS, AWS, _ = SERVED_RESOURCES
+POWERVS, AWS, *_ = SERVED_RESOURCES
 CLUSTERS = (POWERVS, AWS)
 MINIMAL = Key("default", "minimal")
 GROUP = "infrastructure.cluster.x-k8s.io"

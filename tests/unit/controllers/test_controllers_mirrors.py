@@ -122,7 +122,8 @@ async def test_an_endpoint_of_a_user_stays_and_the_difference_is_said() -> None:
     world.put_source()
     await world.once()
     assert world.mirror["spec"]["controlPlaneEndpoint"] == {"host": "me", "port": 1}
-    assert "it is left as it is" in world.condition()["message"]
+    command = 'kubectl patch awsmanagedclusters prod -n team --type=merge -p \'{"spec":{"controlPlaneEndpoint":null}}\''
+    assert "it is left as it is" in world.condition()["message"] and world.condition()["message"].endswith(command)
 
 
 async def test_it_stays_ready_and_keeps_what_it_shows_when_the_control_plane_goes() -> None:
@@ -168,7 +169,7 @@ async def test_alone_without_a_cluster_it_is_ready_and_shows_nothing() -> None:
     world.put_source()
     assert await world.once() == Done()
     assert world.status["ready"] is True
-    assert "no Cluster of its namespace names it" in world.condition()["message"]
+    assert "no Cluster of its namespace names it in spec.infrastructureRef" in world.condition()["message"]
 
 
 async def test_a_control_plane_of_another_kind_is_not_mirrored() -> None:

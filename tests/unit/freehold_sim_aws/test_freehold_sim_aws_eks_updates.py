@@ -274,3 +274,23 @@ def test_secrets_are_encrypted_once_and_for_good(sim: Any) -> None:
     assert _shown(sim)["encryptionConfig"] == wanted
     with refused("InvalidParameterException", "Encryption is already enabled on the cluster"):
         sim.eks.associate_encryption_config(clusterName="one", encryptionConfig=wanted)
+
+
+# -- place --------------------------------------------------------------------------------------------------------
+
+
+def test_subnets_and_groups_are_changed_apart_from_the_endpoint(sim: Any) -> None:
+    network = sim.cluster()["resourcesVpcConfig"]
+    group, subnets = sim.group(network["vpcId"]), network["subnetIds"]
+    for wanted, text in (
+        ({"subnetIds": subnets, "endpointPrivateAccess": True}, "Only one type of update"),
+        ({"subnetIds": subnets}, "No changes needed"),
+        ({"subnetIds": subnets[:1]}, "two different AZs"),
+        ({"subnetIds": [sim.subnet(vpc := sim.vpc(), 1, "a"), sim.subnet(vpc, 2, "b")]}, "another VPC"),
+    ):
+        with refused("InvalidParameterException", text):
+            _config(sim, resourcesVpcConfig=wanted)
+    made = _config(sim, resourcesVpcConfig={"securityGroupIds": [group]})
+    assert made["type"] == "VpcConfigUpdate"
+    sim.clock.advance(200)
+    assert _shown(sim)["resourcesVpcConfig"] == {**network, "securityGroupIds": [group]}

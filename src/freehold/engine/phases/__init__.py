@@ -30,7 +30,7 @@ changes through a function of another file, or a method of the context (``requeu
         writes journal, object.detached
         reads verified, node.absent_since, node.last_seen
     drift
-        writes as_wanted, journal, ready_nodes, node.last_seen
+        writes as_wanted, journal, ready_nodes, node.busy_since, node.last_seen
         reads node.parts
     final_check
         writes object.copied

@@ -1,6 +1,6 @@
 """Changes of an EKS cluster: which are possible, and the next one. EKS takes one update at a time, of one sort.
 
-Sources: docs/reference/aws.md#eks.
+Sources: docs/reference/aws.md#eks-clusters.
 """
 
 from __future__ import annotations

@@ -153,6 +153,10 @@ def update_config(call: Call) -> dict[str, Any]:
     if len(given) > 1:
         raise bad("Only one type of update can be allowed.")
     kind, decide = _CHANGES[given[0]]
+    if _PLACE & call.params.get("resourcesVpcConfig", {}).keys():
+        _free(call, cluster, "VpcConfigUpdate")
+        wanted = _place(call, cluster, call.params["resourcesVpcConfig"])
+        return _begin(call, cluster, wanted, call.settings.delays.update_cluster)
     _free(call, cluster, kind)
     values, change = decide(cluster["view"], call.params[given[0]])
     effect = "open-access-entries" if kind == "AccessConfigUpdate" else ""
@@ -184,6 +188,25 @@ def _endpoint(view: Mapping[str, Any], given: dict[str, Any]) -> _Decided:
         )
     values = {name[0].upper() + name[1:]: json.dumps(value) for name, value in wanted.items()}
     return values, {f"resourcesVpcConfig.{name}": value for name, value in wanted.items()}
+
+
+_PLACE = frozenset({"subnetIds", "securityGroupIds"})
+
+
+def _place(call: Call, cluster: Record, given: dict[str, Any]) -> Change:
+    """Change subnets and groups. Of the interfaces that are there none moves (assumed)."""
+    if given.keys() - _PLACE:
+        raise bad("Only one type of update can be allowed.")
+    held = cluster["view"]["resourcesVpcConfig"]
+    wanted = {name: given.get(name, held[name]) for name in sorted(_PLACE)}
+    subnets = options.subnets(call, wanted["subnetIds"])
+    if subnets[0]["view"]["VpcId"] != held["vpcId"]:
+        raise bad("Provided subnets belong to another VPC than the cluster")
+    options.groups(call, wanted["securityGroupIds"], call.world.table(call.scope, "vpc")[held["vpcId"]])
+    if all(sorted(each) == sorted(held[name]) for name, each in wanted.items()):
+        raise bad("No changes needed for the VPC config provided")
+    values = {"SecurityGroups": json.dumps(wanted["securityGroupIds"]), "Subnets": json.dumps(wanted["subnetIds"])}
+    return Change("VpcConfigUpdate", values, {f"resourcesVpcConfig.{name}": each for name, each in wanted.items()})
 
 
 def _mode(view: Mapping[str, Any], given: dict[str, Any]) -> _Decided:
@@ -264,7 +287,7 @@ def _token() -> Token:
     return Token("clientRequestToken", UPDATE, _reply, MISMATCH)
 
 
-_ENDPOINT = " ".join(f"resourcesVpcConfig.{name}" for name in options.OPEN)
+_ENDPOINT = " ".join(f"resourcesVpcConfig.{name}" for name in (*options.OPEN, *sorted(_PLACE)))
 OPERATIONS: tuple[Operation, ...] = (
     writes("UpdateClusterVersion", update_version, "name version clientRequestToken force", _token()),
     writes("UpdateClusterConfig", update_config,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from freehold.engine.graph import Node, ReadyNodes
+from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.resources import Request
 from freehold.providers.aws.cluster import keys as network_keys
 from freehold.providers.aws.cluster.cluster_plan import Role
@@ -112,6 +112,7 @@ def _entry(eks_name: str, entry: PlannedEntry, tags: frozenset[str]) -> Node:
         keys.access_entry(entry.principal),
         entry.principal,
         lambda known: request,
+        naming=Naming.DEFAULT if entry.field else Naming.EXPLICIT,  # EKS makes one for the roles of its node groups
         requires=frozenset({keys.CLUSTER}),
         parts=lambda known: parts,
         field=entry.field,

@@ -85,7 +85,7 @@ class EksAddonDriver(InnerDriver):
         """
         cluster, name = _place(ref)
         is_ = await self._read(cluster, name)
-        if is_ is None or not any(is_.attributes[each] != changes[each] for each in _said(changes)):
+        if is_ is None or not any(is_.attributes[each] != changes[each] for each in _find_said(changes)):
             return
         said = {member: changes[each] for each, member in _MEMBERS.items() if changes.get(each)}
         if changes.get("configuration") == "" and is_.attributes["configuration"]:
@@ -121,7 +121,7 @@ _COMPARED = frozenset({"version", "role_arn", "configuration"})
 _CHOSEN = frozenset({"version", "role_arn"})
 
 
-def _said(changes: Request) -> frozenset[str]:
+def _find_said(changes: Request) -> frozenset[str]:
     """Return the attributes of which a request says something."""
     return frozenset(name for name in _COMPARED & changes.keys() if changes[name] or name not in _CHOSEN)
 

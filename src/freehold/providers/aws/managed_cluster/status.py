@@ -26,20 +26,22 @@ def build_mirror(raw: Mapping[str, Any], source: MirrorSource, now: datetime) ->
     ours = (raw.get("spec") or {}).get("controlPlaneEndpoint") or {}
     theirs = (found.get("spec") or {}).get("controlPlaneEndpoint") or {}
     spec = {"controlPlaneEndpoint": dict(theirs)} if theirs.get("host") and not ours.get("host") else None
-    ready = Observation(names.READY, "True", names.REASON_READY, _describe(source, ours, theirs))
+    ready = Observation(names.READY, "True", names.REASON_READY, _describe(raw, source, ours, theirs))
     return build_update(raw, status, [ready, observe_not_paused()], now, spec=spec)
 
 
-def _describe(source: MirrorSource, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def _describe(raw: Mapping[str, Any], source: MirrorSource, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Say where the endpoint comes from, or why there is none yet."""
     if source.found is None:
         return f"nothing is waited for, and the endpoint comes later: {source.missing}"
     if not theirs.get("host"):
         return f"nothing is waited for: {source.name} has no endpoint yet"
     if ours.get("host") and dict(ours) != dict(theirs):
+        metadata = raw["metadata"]
         return (
             f"spec.controlPlaneEndpoint is {ours['host']}:{ours.get('port')}, and {source.name} has "
-            f"{theirs['host']}:{theirs.get('port')}: it is left as it is. To take that of the control plane: kubectl "
-            "patch awsmanagedcluster with spec.controlPlaneEndpoint: null"
+            f"{theirs['host']}:{theirs.get('port')}: it is left as it is. To have that of the control plane: "
+            f"kubectl patch awsmanagedclusters {metadata['name']} -n {metadata.get('namespace') or 'default'} "
+            '--type=merge -p \'{"spec":{"controlPlaneEndpoint":null}}\''
         )
     return f"endpoint and failure domains are those of {source.name}"
