@@ -115,7 +115,9 @@ def test_what_a_cluster_of_the_name_that_is_not_ours_has_made_stays() -> None:
     user = user_of(harness)
     ground = strange_ground(user, EKS_NAME)
     vpc, subnets = ground.vpc, list(ground.subnets)
-    role = next(arn for arn in harness.prepared if arn.endswith("eks-controlplane.cluster-api-provider-aws.sigs.k8s.io"))
+    role = next(
+        arn for arn in harness.prepared if arn.endswith("eks-controlplane.cluster-api-provider-aws.sigs.k8s.io")
+    )
     user.call("eks", "CreateCluster", name=EKS_NAME, roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
     harness.object.patch({"spec": {"network": {"vpc": {"id": vpc}, "subnets": [{"id": each} for each in subnets]}}})
     harness.for_a_while(600)

@@ -8,16 +8,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.aws_control_plane import EKS_NAME, NAME
-from lab.aws_neighbours import NAMES, THEIR_ROLE, Neighbours, Record, state_of
+from harness.cloud_actors import OtherUser
+from harness.cloud_controllers import CloudProvider, Ground
+from lab.aws_neighbours import NAMES, THEIR_ROLE, Neighbours, Record, existing, state_of
 from lab.aws_requests import Place
 
-TRUST = json.dumps({
-    "Version": "2012-10-17",
-    "Statement": [
-        {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": each}}
-        for each in ("eks.amazonaws.com", "ec2.amazonaws.com", "eks-fargate-pods.amazonaws.com")
-    ],
-})
+TRUST = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": each}}
+            for each in ("eks.amazonaws.com", "ec2.amazonaws.com", "eks-fargate-pods.amazonaws.com")
+        ],
+    }
+)
 ACCOUNT = "111122223333"
 ADDON = "vpc-cni"
 ENTRANT = f"arn:aws:iam::{ACCOUNT}:role/controllers.cluster-api-provider-aws.sigs.k8s.io"
@@ -83,6 +87,25 @@ class EksNeighbours(Neighbours):
         if found is not None and found["view"]["version"] == "1.33":
             with contextlib.suppress(ValueError):
                 self._cloud.strangers.upgrade(found["arn"])
+
+    def rival(self, kind: str) -> None:
+        """Their cluster takes our name, unless ours has it, and has a load balancer of a Service."""
+        self.namesake(kind)
+        if self.ours(kind) is None:
+            ground = Ground(EKS_NAME, self.olds["vpc"], [self.olds["subnet"]])
+            CloudProvider(OtherUser(self._cloud.strangers.act), ground).classic()
+            self.note()
+
+    def remove(self, ident: str) -> None:
+        """A cluster goes with the load balancers of its Services. The network that a message names stays."""
+        if ident == self.olds["vpc"]:
+            return
+        if self._cloud.strangers.find(ident)["kind"] == "eks-cluster":
+            for record in list(existing(self._harness)):
+                if record["by"] == "stranger" and f"kubernetes.io/cluster/{EKS_NAME}" in record["tags"]:
+                    if record["kind"] in ("classic-balancer", "security-group"):
+                        self._cloud.strangers.delete(record["id"])
+        super().remove(ident)
 
     def attach(self, kind: str) -> None:
         """Somebody attaches a policy of theirs to our role."""

@@ -94,7 +94,9 @@ def _is_balancers(interface: Mapping[str, Any]) -> bool:
 def _is_of_eks(record: Record) -> bool:
     """An access entry that EKS made by itself in a cluster of ours: of its creator, of a node group of theirs."""
     ends = ("user/admin", f"role/{THEIR_ROLE}")
-    return record["kind"] == "eks-access-entry" and record["by"] == "api" and record["view"]["principalArn"].endswith(ends)
+    return (
+        record["kind"] == "eks-access-entry" and record["by"] == "api" and record["view"]["principalArn"].endswith(ends)
+    )
 
 
 def state_of(view: Mapping[str, Any]) -> str:

@@ -67,12 +67,21 @@ def elsewhere(on: Ground) -> Iterator[Case]:
             yield from catalogue.meddling(on.world, deed, (CLUSTER,), crash, range(0, on.last, 4), reasons)
 
 
+def rivals(on: Ground) -> Iterator[Case]:
+    """Somebody's cluster of our name lives in the network: it is not taken over, and what it made is not collected."""
+    reasons = (Reason.NAME_TAKEN, Reason.COLLECTION_HELD)
+    for crash in catalogue.NO_CRASH_TOO:
+        yield from catalogue.meddling(on.world, "rival", (CLUSTER,), crash, range(20, on.stands, 4), reasons)
+
+
 def failed(on: Ground) -> Iterator[Case]:
     """EKS cannot make the cluster, or an addon: it is said, and a person decides of the cluster."""
     for crash in catalogue.NO_CRASH_TOO:
         for kind in (CLUSTER, ADDON):
             cases = catalogue.meddling(on.world, "fail", (kind,), crash, range(0, on.stands, 6))
-            yield from (replace(case, excuse=Excuse(kinds=frozenset({kind}), failed=frozenset({kind}))) for case in cases)
+            yield from (
+                replace(case, excuse=Excuse(kinds=frozenset({kind}), failed=frozenset({kind}))) for case in cases
+            )
 
 
 def policies(on: Ground) -> Iterator[Case]:
@@ -108,17 +117,21 @@ def _wipe(life: Course) -> None:
 
 
 LEFT_OUT = ("stranger's resource in ours",)
+FORGED = replace(ON_EKS, branded=(EksWorld, (ADDON, ENTRY, ROLE, PROVIDER)))
+"""A record with the ARN of another cluster refuses the spec (``test_aws_control_plane_input.py``)."""
 FAMILIES: Families = {
     **{
         f"{name}, EKS": cases
         for name, cases in {**catalogue.families(ON_EKS), **catalogue_edges.families(ON_EKS)}.items()
         if name not in LEFT_OUT
     },
+    "a stranger's id forged into the journal, EKS": partial(catalogue.forged_records, FORGED),
     "crash before and after each call, EKS updated": lambda: crashes(UPDATED),
     "single faults, EKS updated": partial(catalogue.single_faults, ON_UPDATED),
     "late effects within settle, EKS updated": partial(catalogue.late_effects, ON_UPDATED),
     "updates from elsewhere": partial(elsewhere, ON_EKS),
     "updates from elsewhere, EKS updated": partial(elsewhere, ON_UPDATED),
+    "somebody's cluster of our name": partial(rivals, ON_EKS),
     "EKS fails": partial(failed, ON_EKS),
     "somebody's policy on our role": partial(policies, ON_EKS),
     "somebody's nodes in our cluster": partial(guests, ON_EKS),
@@ -127,3 +140,12 @@ FAMILIES: Families = {
     "status wiped after a crash, EKS": partial(status_wiped, ON_EKS),
 }
 NAMED: Mapping[str, Named] = {"our tags stripped, EKS": Named(UNMEASURED, UNMEASURED)}
+CI_FAMILIES = (
+    "crash before and after each call, EKS updated",
+    "updates from elsewhere, EKS updated",
+    "stranger of the same name, EKS",
+    "somebody's cluster of our name",
+    "somebody's nodes in our cluster",
+    "EKS fails",
+)
+"""Of these a few cases run in CI. The others are those of every world."""

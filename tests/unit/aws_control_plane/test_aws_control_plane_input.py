@@ -224,7 +224,6 @@ def test_a_name_that_differs_from_the_living_clusters_is_refused() -> None:
     assert problem.field == "spec.eksClusterName" and "default_demo-control-plane" in problem.message
 
 
-
 def test_a_record_of_a_cluster_of_another_name_gives_nothing_that_name() -> None:
     """Somebody who may edit the object may write the ARN of another cluster into it."""
     forged = {CLUSTER: Entry(RecordState.OWNED, "arn:aws:eks:us-east-1:111122223333:cluster/theirs")}
