@@ -61,7 +61,7 @@ class EksNeighbours(Neighbours):
 
     def tampered(self) -> list[str]:
         """Their addons and access entries in a cluster of ours go with it."""
-        if self.ours("eks-cluster") is None:
+        if EKS_NAME not in {each["id"] for each in existing(self._harness)}:
             self.due = {ident: photo for ident, photo in self.due.items() if not ident.startswith(f"{EKS_NAME}/")}
         return super().tampered()
 
@@ -96,15 +96,22 @@ class EksNeighbours(Neighbours):
             CloudProvider(OtherUser(self._cloud.strangers.act), ground).classic()
             self.note()
 
+    def succeed(self, kind: str) -> None:
+        """Somebody deletes our cluster and makes another one of its name, which has its ARN."""
+        if (ours := self.ours(kind)) is not None and state_of(ours["view"]) == "active":
+            self._cloud.strangers.delete(ours["id"])
+            self._try(kind, EKS_NAME, self.place, {})
+
     def remove(self, ident: str) -> None:
         """A cluster goes with the load balancers of its Services. The network that a message names stays."""
         if ident == self.olds["vpc"]:
             return
         if self._cloud.strangers.find(ident)["kind"] == "eks-cluster":
-            for record in list(existing(self._harness)):
-                if record["by"] == "stranger" and f"kubernetes.io/cluster/{EKS_NAME}" in record["tags"]:
-                    if record["kind"] in ("classic-balancer", "security-group"):
-                        self._cloud.strangers.delete(record["id"])
+            theirs = [each for each in existing(self._harness) if each["by"] == "stranger"]
+            for record in theirs:
+                made = record["kind"] in ("classic-balancer", "security-group")
+                if made and f"kubernetes.io/cluster/{EKS_NAME}" in record["tags"]:
+                    self._cloud.strangers.delete(record["id"])
         super().remove(ident)
 
     def attach(self, kind: str) -> None:

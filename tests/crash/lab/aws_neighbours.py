@@ -82,13 +82,13 @@ def existing(harness: ReconcilerHarness[SimulatedAWS]) -> Iterator[Record]:
             continue  # it comes and goes with its VPC
         if str(view.get("GroupName")).startswith("eks-cluster-sg-") or _is_of_eks(record):
             continue  # it comes and goes with its cluster of EKS
-        if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_balancers(view)):
-            continue  # likewise with a NAT gateway, a load balancer, a machine
+        if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_of_a_service(view)):
+            continue  # likewise with a NAT gateway, a load balancer, a machine, a cluster of EKS
         yield record
 
 
-def _is_balancers(interface: Mapping[str, Any]) -> bool:
-    return str(interface.get("Description", "")).startswith("ELB ")
+def _is_of_a_service(interface: Mapping[str, Any]) -> bool:
+    return str(interface.get("Description", "")).startswith(("ELB ", "Amazon EKS "))
 
 
 def _is_of_eks(record: Record) -> bool:

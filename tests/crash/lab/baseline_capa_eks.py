@@ -1,8 +1,8 @@
-"""CAPA's way with a control plane of EKS: a cluster that has the name is used as its own, and is deleted by its name.
+"""CAPA's way with a control plane of EKS: a cluster that has the name is used as its own, and deleted by its name.
 
-https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/eks/cluster.go: it describes the
-cluster by its name, and creates one if there is none; with EKSEnableIAM the role likewise
-(``roles.go``), whose tag with the cluster's name it reads before it deletes it.
+https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/eks/cluster.go: it describes
+the cluster by its name, and creates one if there is none. With EKSEnableIAM the role likewise (``roles.go``): its tag
+with the cluster's name is read before it is deleted.
 """
 
 from __future__ import annotations

@@ -74,6 +74,13 @@ def rivals(on: Ground) -> Iterator[Case]:
         yield from catalogue.meddling(on.world, "rival", (CLUSTER,), crash, range(20, on.stands, 4), reasons)
 
 
+def successors(on: Ground) -> Iterator[Case]:
+    """Another cluster has the name and the ARN of ours, which is gone: it is never touched."""
+    reasons = (Reason.GONE, Reason.NOT_OWNED, Reason.NAME_TAKEN, Reason.AMBIGUOUS, Reason.COLLECTION_HELD)
+    for crash in catalogue.NO_CRASH_TOO:
+        yield from catalogue.meddling(on.world, "succeed", (CLUSTER,), crash, range(48, on.last, 4), reasons)
+
+
 def failed(on: Ground) -> Iterator[Case]:
     """EKS cannot make the cluster, or an addon: it is said, and a person decides of the cluster."""
     for crash in catalogue.NO_CRASH_TOO:
@@ -132,6 +139,7 @@ FAMILIES: Families = {
     "updates from elsewhere": partial(elsewhere, ON_EKS),
     "updates from elsewhere, EKS updated": partial(elsewhere, ON_UPDATED),
     "somebody's cluster of our name": partial(rivals, ON_EKS),
+    "somebody's cluster in place of ours": partial(successors, ON_EKS),
     "EKS fails": partial(failed, ON_EKS),
     "somebody's policy on our role": partial(policies, ON_EKS),
     "somebody's nodes in our cluster": partial(guests, ON_EKS),
@@ -145,6 +153,7 @@ CI_FAMILIES = (
     "updates from elsewhere, EKS updated",
     "stranger of the same name, EKS",
     "somebody's cluster of our name",
+    "somebody's cluster in place of ours",
     "somebody's nodes in our cluster",
     "EKS fails",
 )
