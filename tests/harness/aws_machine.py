@@ -19,7 +19,7 @@ from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit
 from freehold.providers.aws.accounts import AwsAccount
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
-from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
+from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster
 from freehold.providers.aws.machine.facts import (
     Image,
     InstanceType,
@@ -36,6 +36,7 @@ from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import Desired, RefusedSpec, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext, Proceed
+from freehold.providers.objects.vouching import vouch_with
 from freehold_sim.aws.cloud import SimulatedAWS
 from harness.aws_account import REGION
 from harness.aws_clients import SharedClients

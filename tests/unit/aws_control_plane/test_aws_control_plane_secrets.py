@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.engine.journal import Entry, Journal, RecordState
+from freehold.engine.keys import KeyRing
 from freehold.engine.outcomes import Category, Outcome, Ready, Reason, Waiting
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.engine.secret_values import SecretValue
@@ -21,11 +22,15 @@ from harness.aws_control_plane import CLUSTER_ARN, EKS_NAME, NAME, OWNER, contro
 from harness.stepping import run_blocking
 
 BORN = "2026-01-01T00:00:00+00:00"
-HELD = Entry(RecordState.OWNED, CLUSTER_ARN, incarnation=BORN)
+RING = KeyRing.single(bytes(32))
+KEYS = RING.derive_keys(OWNER)
+SIGNATURE = KEYS.signature(KEYS.writing, CLUSTER.kind, CLUSTER_ARN, BORN)
+HELD = Entry(RecordState.OWNED, CLUSTER_ARN, incarnation=BORN, key=KEYS.writing, signature=SIGNATURE)
 SEEN = Observed(
     CLUSTER_ARN, EKS_NAME, State.READY, vendor_state="ACTIVE", incarnation=BORN,
     attributes={"address": "https://a", "certificate": "Y2E="},
 )  # fmt: skip
+THEIRS = replace(SEEN, id=f"{CLUSTER_ARN}-of-others", name=f"{EKS_NAME}-of-others")
 LATER = replace(SEEN, incarnation="2026-02-02T00:00:00+00:00")
 REFUSED = RefusedSpec(())
 
@@ -67,7 +72,7 @@ class Kept:
         raw["metadata"]["uid"] = "u"
         journal = Journal(OWNER, {CLUSTER: entry} if entry else {})
         report = PassReport(REFUSED, journal, outcomes)
-        return [each.name for each in run_blocking(self.adapter.find_secrets(raw, Proceed(NAME), report))]
+        return [each.name for each in run_blocking(self.adapter.find_secrets(raw, Proceed(NAME, ring=RING), report))]
 
 
 BOTH = [f"{NAME}-kubeconfig", f"{NAME}-user-kubeconfig"]
@@ -102,6 +107,8 @@ NONE: dict[str, tuple[Observed | None, Entry | None, Mapping[NodeKey, Outcome]]]
     "it has gone": (None, HELD, {}),
     "a later one has its name": (LATER, HELD, {}),
     "a later one was seen": (None, HELD, {CLUSTER: Ready(LATER, Category.MANAGED)}),
+    "the record was edited": (THEIRS, replace(HELD, id=THEIRS.id), {}),
+    "the record is of nobody": (SEEN, replace(HELD, signature=""), {}),
     "it is going": (replace(SEEN, vendor_state="DELETING"), HELD, {}),
 }  # fmt: skip
 

@@ -10,7 +10,8 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
-from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableView, read_cluster, vouch_with
+from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableView, read_cluster
+from freehold.providers.objects.vouching import vouch_with
 from harness.aws_machine import ARN, GROUPS, OTHER_PRIVATE, OWNER, PODS, PRIVATE, PUBLIC, VPC, stored_cluster, view_of
 
 RING = KeyRing.single(b"the key of the stage" * 2)

@@ -9,7 +9,7 @@ from typing import Any
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.api.served import ServedName
 from freehold.collection.selector import Selector
-from freehold.engine.journal import Journal
+from freehold.engine.journal import Entry, Journal
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed
 from freehold.providers.aws.cluster.discover import AWSClusterFactsReader, discover
@@ -46,6 +46,7 @@ from freehold.providers.objects.adapter import (
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.kept_secrets import WantedSecret
+from freehold.providers.objects.vouching import vouch_with
 
 
 class AWSManagedControlPlaneAdapter:
@@ -97,21 +98,23 @@ class AWSManagedControlPlaneAdapter:
         self, raw: Mapping[str, Any], proceed: Proceed, report: PassReport
     ) -> Sequence[WantedSecret]:
         """Find the kubeconfigs, from the first time on that the cluster serves."""
-        there = await self._find_cluster(raw, report)
-        if there is None or report.journal is None:
+        journal = report.journal
+        held = journal.claimed.get(CLUSTER) if journal else None
+        if journal is None or held is None or not vouch_with(proceed.ring)(journal, CLUSTER, held):
+            return ()  # a token opens each cluster that the operator's identity may enter
+        there = await self._find_cluster(raw, held, report)
+        if there is None:
             return ()
-        names = _read_names(raw, report.journal)
-        return build_secrets(
-            names.cluster, _read_access(raw, there), await self._clusters.sign_cluster_token(names.eks)
-        )
+        token = await self._clusters.sign_cluster_token(there.name)
+        return build_secrets(_read_names(raw, journal).cluster, _read_access(raw, there), token)
 
-    async def _find_cluster(self, raw: Mapping[str, Any], report: PassReport) -> Observed | None:
+    async def _find_cluster(self, raw: Mapping[str, Any], held: Entry, report: PassReport) -> Observed | None:
         """Find the cluster on record that serves, or did: as the pass saw it, as an earlier one did, or as it is now.
 
         A pass that was not allowed to look, as with a refused spec, changes nothing of a kubeconfig.
         """
-        uid, held = raw["metadata"]["uid"], report.journal.claimed.get(CLUSTER) if report.journal else None
-        if held is None or not held.id:
+        uid = raw["metadata"]["uid"]
+        if not held.id:
             return None
         seen = find_serving_cluster(report) or self._seen.get(uid)
         if seen is None and not report.outcomes:

@@ -24,7 +24,7 @@ from freehold.providers.aws.machine.bootstrap import (
     plan_bootstrap,
 )
 from freehold.providers.aws.machine.bootstrap_reader import read_bootstrap
-from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster, vouch_with
+from freehold.providers.aws.machine.cluster_view import ClusterView, read_cluster
 from freehold.providers.aws.machine.control_plane_view import read_control_plane
 from freehold.providers.aws.machine.desired import WantedMachine, build_desired, leaving_node
 from freehold.providers.aws.machine.facts import MachineFactsReader
@@ -54,6 +54,7 @@ from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import NoAnswer
 from freehold.providers.objects.gate import Proceed
 from freehold.providers.objects.served_fields import find_ignored_fields
+from freehold.providers.objects.vouching import vouch_with
 
 
 class AWSMachineAdapter:

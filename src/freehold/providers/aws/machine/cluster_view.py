@@ -6,22 +6,19 @@ write other ids, also those of a stranger's load balancer. What it was given by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.api import names
 from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState, loads
-from freehold.engine.keys import KeyRing, fingerprint
 from freehold.engine.resources import NodeKey
 from freehold.engine.value_texts import texts_in
 from freehold.providers.aws.cluster.keys import CLASSIC_KIND, GROUP_KIND, SUBNET_KIND, TARGET_GROUP_KIND, VPC
 from freehold.providers.aws.cluster.recorded import name_for_workloads
 from freehold.providers.aws.cluster.subnets import is_aws_id
 from freehold.providers.aws.machine.facts import EksCluster
-
-Vouch = Callable[[Journal, NodeKey, Entry], bool]
-"""Returns whether the operator itself wrote this id."""
+from freehold.providers.objects.vouching import Vouch
 
 
 @dataclass(frozen=True)
@@ -70,20 +67,6 @@ class UnreadableView:
     """A cluster of which nothing can be told; ``why`` is for a person."""
 
     why: str
-
-
-def vouch_with(ring: KeyRing | None) -> Vouch:
-    """Return what checks signatures with this key ring. Without one all count: nothing is created then."""
-
-    def vouch(journal: Journal, key: NodeKey, entry: Entry) -> bool:
-        if ring is None:
-            return True
-        owner = journal.owner
-        if ring.derive_keys(owner).vouches(entry.key, entry.signature, key.kind, entry.id, entry.incarnation):
-            return True
-        return ring.forgives(entry.key, owner.uuid, fingerprint(owner, str(key), entry.id, entry.incarnation))
-
-    return vouch
 
 
 def read_cluster(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | UnreadableView:

@@ -17,12 +17,12 @@ from freehold.providers.aws.machine.cluster_view import (
     ClusterView,
     StoredIds,
     UnreadableView,
-    Vouch,
     build_view,
     read_stored,
     title_of,
 )
 from freehold.providers.aws.machine.facts import EksCluster
+from freehold.providers.objects.vouching import Vouch
 
 
 def read_control_plane(raw: Mapping[str, Any], vouch: Vouch) -> ClusterView | UnreadableView:
