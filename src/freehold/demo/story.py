@@ -116,11 +116,11 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         await steps.killed_in_mid_create(stage, aws, serving)
     since = await powervs.world.last_call()
     async with stage.serving() as serving:
+        eks = await eks_act.apply_control_plane(aws, aws.aws, serving)
         await asyncio.gather(machine_steps.killed_in_run_instances(stage, aws, serving), tags.fleet.arrive())
     async with stage.serving() as serving:
         await steps.ready(stage, aws, serving)
         await steps.damage_and_check_healing(stage, aws, serving)
-        eks = await eks_act.apply_control_plane(aws, aws.aws, serving)
         await machine_steps.behind_the_balancer(stage, aws, serving)
         await machine_steps.worker_deleted(stage, aws, serving)
         services = await gc_act.forget_services(stage, aws, aws.aws, serving)

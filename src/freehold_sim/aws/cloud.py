@@ -116,10 +116,6 @@ class SimulatedAWS(CallFlow):
         asked, _, _ = found.route
         return wire.error(asked, errors.of_fault(asked.service.name, asked.action, fault), self._request_id())
 
-    def wall_now(self) -> float:
-        """Return the time by which signatures are made, in epoch seconds."""
-        return self._wall.now()
-
     def _request_id(self) -> str:
         return f"{len(self.calls) + 1:08x}-0000-4000-a000-000000000000"
 

@@ -97,9 +97,12 @@ class Strangers:
         return self._call(service, operation, params, account, record["region"], who)[0]
 
     def enter(self, token: str, cluster: str, region: str = "us-east-1") -> dict[str, Any]:
-        """Show the token of a kubeconfig to an EKS cluster: who that is there. Raises ValueError if it is not taken."""
+        """Show the token of a kubeconfig to an EKS cluster, at the cloud's own time: who its bearer is there.
+
+        Raises ValueError if it is not taken.
+        """
         try:
-            access = tokens.access_of(self._cloud, token, region, cluster, self._cloud.wall_now())
+            access = tokens.access_of(self._cloud, token, region, cluster, self._cloud.clock.now())
         except tokens.BadToken as bad:
             raise ValueError(str(bad)) from None
         return {"arn": access.identity.arn, "username": access.username, "groups": access.groups}

@@ -158,6 +158,7 @@ def test_a_cluster_lets_in_who_has_an_access_entry(sim: Any) -> None:
 def test_a_person_shows_a_token_to_a_cluster(sim: Any) -> None:
     sim.cluster(accessConfig={"authenticationMode": "API"})
     sent = {"token": _token(), "cluster": "one"}
+    sim.clock.time = _signed_at(_url())
     assert sim.cloud.foreign_act("enter", sent)["username"] == ADMIN
     with pytest.raises(ValueError, match="has no access entry that works"):
         sim.cloud.foreign_act("enter", {**sent, "token": _token(**_session(sim))})
