@@ -197,6 +197,48 @@ def test_a_version_that_skips_one_is_refused_with_the_next_one() -> None:
     assert harness.cluster()["version"] == "1.32"
 
 
+LATER: dict[str, tuple[dict[str, Any], str]] = {
+    "a lower version": ({"version": "v1.32"}, "spec.version: "),
+    "a lower access mode": (
+        {"accessConfig": {"authenticationMode": "config_map"}},
+        "spec.accessConfig.authenticationMode: the authentication mode api_and_config_map cannot be changed to",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), LATER.values(), ids=LATER)
+def test_what_eks_never_does_is_said_with_its_field(change: dict[str, Any], said: str) -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    harness.object.patch({"spec": change})
+    harness.for_a_while(60)
+    assert said in harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["message"]
+
+
+NEW: dict[str, tuple[dict[str, Any], str]] = {
+    "a version that EKS does not offer": ({"version": "v1.99"}, "spec.version: EKS does not offer version 1.99"),
+    "ranges that EKS does not take": (
+        {"endpointAccess": {"public": True, "publicCIDRs": ["10.0.0.0/8"]}},
+        "eks-cluster default_demo-control-plane: AWS refused to create cluster",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "said"), NEW.values(), ids=NEW)
+def test_no_field_is_blamed_for_another_one(spec: dict[str, Any], said: str) -> None:
+    harness = ControlPlaneHarness(control_plane(**spec))
+    harness.for_a_while(60)
+    assert said in harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["message"]
+
+
+def test_a_range_that_is_none_is_said_of_a_living_cluster_too() -> None:
+    harness = ControlPlaneHarness()
+    harness.up()
+    harness.object.patch({"spec": {"network": {"vpc": {"cidrBlock": "10.0/8"}}}})
+    harness.pass_once()
+    assert "spec.network.vpc.cidrBlock: '10.0/8' is not an IPv4 range" in harness.condition("SpecValid")["message"]
+
+
 def test_roles_of_machines_may_join_as_long_as_there_are_machines() -> None:
     harness = ControlPlaneHarness()
     harness.up()

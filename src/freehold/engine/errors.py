@@ -30,14 +30,18 @@ drivers sees a vendor's exception.
 from __future__ import annotations
 
 from copy import copy
+from typing import Self
 
 
 class CloudError(Exception):
     """A cloud call that did not do what was asked.
 
     ``fact`` says what was asked of which resource and what became of it, ``advice`` what to do; neither has a secret.
-    ``code`` is the vendor's own code or status, kept for the audit log.
+    ``code`` is the vendor's own code or status, kept for the audit log. ``attribute`` is the one of the request that it
+    is about, empty where that is not known.
     """
+
+    attribute = ""
 
     def __init__(self, fact: str, *, advice: str = "", code: str = "", request_id: str = "") -> None:
         self.fact = fact
@@ -50,6 +54,12 @@ class CloudError(Exception):
     def message(self) -> str:
         """Fact and advice, for a person."""
         return f"{self.fact}. {self.advice}" if self.advice else self.fact
+
+    def about(self, attribute: str) -> Self:
+        """Return the same error, about this attribute of the request."""
+        found = copy(self)
+        found.attribute = attribute
+        return found
 
     def with_field(self, field: str) -> CloudError:
         """Return the same error with the place in the manifest that asks for what was refused; empty: nowhere."""

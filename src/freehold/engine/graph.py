@@ -51,6 +51,8 @@ class Node:
     """Computes the id, where the spec names the resource by id."""
     may_outlive: frozenset[NodeKey] = field(default=frozenset(), kw_only=True)
     """Those of ``requires`` that it needs to be made, and that may be deleted before it."""
+    attribute_fields: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Where the spec asks for single attributes of the request, for messages."""
 
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     """The set wanted inside it."""

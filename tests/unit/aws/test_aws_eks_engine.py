@@ -205,7 +205,7 @@ async def test_an_update_that_failed_is_named_and_tried_again(eks: Eks) -> None:
     [
         ({"version": "1.36"}, "one minor version, not to 1.36. Write 1.35 first"),
         ({"version": "1.33"}, "never lowered to 1.33. Write 1.34, or 1.35 for an upgrade"),
-        ({"access_mode": "CONFIG_MAP"}, "Write API_AND_CONFIG_MAP or API"),
+        ({"access_mode": "CONFIG_MAP"}, "Write api_and_config_map or api"),
     ],
     ids=["skipped", "lowered", "access lowered"],
 )

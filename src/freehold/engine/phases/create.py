@@ -419,5 +419,7 @@ def _record_result(ctx: PassContext, key: NodeKey, result: Observed | Exception)
         if isinstance(result, NoCapacity):
             ctx.node(key).no_room_for = without_digests(entry.request)
             ctx.come_back_after(ANOTHER_PLACE)
+        node = ctx.graph.nodes[key]
+        field = node.attribute_fields.get(result.attribute, node.field)
         about_it = isinstance(result, Invalid | NotFound)  # what is asked for is wrong, or names what is not there
-        ctx.block(key, outcome_of_error(result.with_field(ctx.graph.nodes[key].field) if about_it else result))
+        ctx.block(key, outcome_of_error(result.with_field(field) if about_it else result))

@@ -145,9 +145,10 @@ async def _change_attributes(ctx: PassContext, key: NodeKey, wanted: Request, su
         beside = {name: wanted[name] for name in ctx.kind(key).attributes.beside if name in wanted}
         await _send_changes(ctx, key, observed, possible, beside)
     surpassed += [each.message for each in impossible.values() if isinstance(each, Surpassed)]
-    for refused in impossible.values():
+    fields = ctx.graph.nodes[key].attribute_fields
+    for name, refused in impossible.items():
         if not isinstance(refused, Surpassed):
-            raise refused
+            raise refused.with_field(fields.get(name, ""))
 
 
 async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, changes: Request, beside: Request) -> None:

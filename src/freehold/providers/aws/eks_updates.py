@@ -182,7 +182,7 @@ class Updates:
             advice=f"Write one of {', '.join(map(str, offered))}",
             code=refused.code,
             request_id=refused.request_id,
-        )
+        ).about("version")
 
     async def send_next(self, name: str, changes: Request) -> None:
         """Send the first update that is due. Raises NotReady then: EKS takes minutes, and the others follow.
@@ -234,10 +234,11 @@ def _judge_access_mode(is_: str, wanted: str) -> CloudError | None:
         return None
     if ACCESS_MODES.index(wanted) > ACCESS_MODES.index(is_):
         return None
+    now, then = is_.lower(), wanted.lower()  # as the spec has them
     above = ACCESS_MODES[ACCESS_MODES.index(is_) :]
     return Invalid(
-        f"the authentication mode {is_} cannot be changed to {wanted}: EKS does not take access entries away again",
-        advice=f"Write {' or '.join(above)}",
+        f"the authentication mode {now} cannot be changed to {then}: EKS does not take access entries away again",
+        advice=f"Write {' or '.join(above).lower()}",
     )
 
 

@@ -89,8 +89,12 @@ def _as_held(vpc: VPCSpec, names: AWSClusterNames, recorded: Recorded) -> Layout
 
 
 def has_room_for_all(vpc: VPCSpec, names: AWSClusterNames, zones: Collection[str], recorded: Recorded) -> bool:
-    """Return whether derived subnets fit in as many zones as the spec allows."""
-    return not isinstance(derive(layout(vpc, names.cluster), zones, slots_of(recorded)), NoRoom)
+    """Return whether derived subnets fit in as many zones as the spec allows. What is no range is said elsewhere."""
+    try:
+        wanted = layout(vpc, names.cluster)
+    except ValueError:
+        return True
+    return not isinstance(derive(wanted, zones, slots_of(recorded)), NoRoom)
 
 
 def _of_slot(slot: Slot, names: AWSClusterNames, *, ipv6: bool) -> PlannedSubnet:

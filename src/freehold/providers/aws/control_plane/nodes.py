@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from freehold.engine.graph import Naming, Node, ReadyNodes
 from freehold.engine.resources import Request
@@ -20,6 +20,11 @@ from freehold.providers.aws.kinds.eks_access_entry import policy_part
 from freehold.providers.aws.tags.capa_tags import COMMON, CapaTags
 
 _GROUP = network_keys.group(Role.EKS_NODE.value)
+_CLUSTER_FIELDS: Final = {
+    "version": "spec.version",
+    "access_mode": "spec.accessConfig.authenticationMode",
+    "encryption_key": "spec.encryptionConfig.provider",
+}
 
 
 def eks_nodes(plan: EKSPlan, tags: NodeTags) -> Iterator[Node]:
@@ -41,7 +46,7 @@ def _cluster(plan: EKSPlan, tags: frozenset[str]) -> Node:
         plan.name,
         partial(_request, plan),
         requires=frozenset({keys.ROLE, _GROUP}) | subnets,
-        field="spec.eksClusterName",
+        attribute_fields=_CLUSTER_FIELDS,
         tags=tags,
         name_taken_advice="set spec.eksClusterName to another name; a cluster that is there is never taken over",
     )

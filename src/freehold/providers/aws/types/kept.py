@@ -98,9 +98,9 @@ _CLUSTER_STAYS: Final = (
 
 _STATUS = "oldSelf.status"
 _NOT_READY = f"{absent(f'{_STATUS}.ready')} || !{_STATUS}.ready"
-# Once it has been ready, unless it is blocked: an edit that was stored before a rule existed must be possible to take
-# back; the reconciler says what fits (given_checks).
-_FREE = f"{_NOT_READY} || (has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked')"
+NOT_SETTLED: Final = f"{_NOT_READY} || (has({_STATUS}.phase) && {_STATUS}.phase == 'Blocked')"
+"""The expression for a cluster that has not been ready, or is blocked: an edit that was stored must be possible to take
+back, and what there can be no cluster with to correct. The reconciler says what fits."""
 
 
 def _gives_vpc(cluster: str) -> str:
@@ -128,7 +128,7 @@ def _require_name_kept() -> ApiRule:
     is_there = " && ".join(f"has({each})" for each in (f"{_STATUS}.networkStatus", there, f"{there}.name"))
     new_fits, old_fits = (f"(has({each}.name) && {each}.name == {there}.name)" for each in (new, old))
     return ApiRule(
-        f"{_FREE} || {has_new} == {has_old} || !{names_one} || "
+        f"{NOT_SETTLED} || {has_new} == {has_old} || !{names_one} || "
         f"(({is_there}) && ({has_new} ? {new_fits} : !{old_fits}))",
         "the name of a living cluster's load balancer cannot change, and where the spec gives none it is the default "
         "one; write the field, or leave it out, as it was",
@@ -139,7 +139,7 @@ def _require_name_kept() -> ApiRule:
 _HAS_IPV6, _HAD_IPV6 = (f"({present(f'{cluster}.spec.network.vpc.ipv6')})" for cluster in ("self", "oldSelf"))
 _LIVING_STAYS: Final = (
     ApiRule(
-        f"{_FREE} || {_HAS_IPV6} == {_HAD_IPV6}",
+        f"{NOT_SETTLED} || {_HAS_IPV6} == {_HAD_IPV6}",
         "IPv6 cannot be added to the VPC of a living cluster or taken away: its load balancer and target groups keep "
         "the address family that they were made with; make another cluster",
         field=".spec.network.vpc.ipv6",

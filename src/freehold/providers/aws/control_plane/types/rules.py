@@ -5,6 +5,7 @@ https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/controlpla
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from freehold.api.base import ApiRule
@@ -197,7 +198,16 @@ _STAYS: Final = (
         "EKS never goes back to an earlier version",
         field=".version",
     ),
-    aws_kept.VPC_STAYS,
-    aws_kept.IDENTITY_STAYS,
 )
-OBJECT_RULES: Final = (aws_kept.REGION_STAYS, *(aws_kept.lift(rule) for rule in _STAYS))
+
+
+def _of_living(rule: ApiRule) -> ApiRule:
+    """Make a rule one of living clusters: until then it would forbid what EKS refused to be corrected."""
+    return replace(rule, cel=f"{aws_kept.NOT_SETTLED} || {rule.cel}")
+
+
+OBJECT_RULES: Final = (
+    aws_kept.REGION_STAYS,
+    *(_of_living(aws_kept.lift(rule)) for rule in _STAYS),
+    *map(aws_kept.lift, (aws_kept.VPC_STAYS, aws_kept.IDENTITY_STAYS)),
+)
