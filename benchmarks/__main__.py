@@ -16,6 +16,7 @@ def main(prefixes: list[str]) -> int:
     from benchmarks import (
         aws,
         cli,
+        eks,
         fair,
         gc,
         house,
@@ -37,6 +38,7 @@ def main(prefixes: list[str]) -> int:
             ("powervs", powervs.measure),
             ("aws", aws.measure),
             ("machine", machine.measure),
+            ("eks", eks.measure),
             ("gc", gc.measure),
             ("house", house.measure),
             ("renewal", renewal.measure),

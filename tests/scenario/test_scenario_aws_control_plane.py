@@ -10,6 +10,7 @@ from freehold.engine import journal as journals
 from freehold.kube.resources import Key
 from freehold.providers.aws import api_names as aws_names
 from harness.aws_control_plane import EKS_NAME, NAME, OWN_ROLE, ControlPlaneHarness, control_plane
+from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Ground
 from harness.collected import left, user_of
 from harness.simulated_aws import TRUST
@@ -111,8 +112,8 @@ def test_everything_goes_and_the_roles_that_were_there_stay() -> None:
 
 
 def test_leftovers_are_collected_only_when_the_cluster_has_gone() -> None:
-    """The cloud controller of EKS works until then, and would make them again."""
-    harness = ControlPlaneHarness()
+    """The cloud controller of EKS works until then, and would make them again. Role and provider go after that."""
+    harness = ControlPlaneHarness(control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
     harness.up()
     ids = {(row["kind"], row["name"]): row["id"] for row in harness.status()["resources"]}
     subnets = [ident for (kind, _), ident in ids.items() if kind == "subnet"]
@@ -125,6 +126,9 @@ def test_leftovers_are_collected_only_when_the_cluster_has_gone() -> None:
     assert "collected when eks-cluster main has gone" in str(harness.status()["resources"])
     harness.run(lambda: harness.object.gone)
     assert own_left(harness) == []
+    for last in ("iam.DeleteRole", "iam.DeleteOpenIDConnectProvider"):
+        ends = ("eks.DeleteCluster", "elb.DeleteLoadBalancer", last)
+        assert order_of(harness, *ends) == list(ends)
 
 
 def test_a_cluster_that_has_the_name_is_never_taken_over() -> None:
@@ -294,3 +298,18 @@ def test_a_cluster_that_somebody_deleted_is_said_and_not_made_again() -> None:
     assert harness.ask("eks", "ListClusters")["clusters"] == []
     harness.down()
     assert own_left(harness) == []
+
+
+def test_the_end_does_not_wait_for_what_a_later_cluster_of_the_name_has() -> None:
+    """Its interfaces are called as ours were."""
+    harness = ControlPlaneHarness()
+    harness.up()
+    harness.cloud.strangers.delete(EKS_NAME)
+    user = user_of(harness)
+    ground = strange_ground(user, EKS_NAME)
+    role = next(
+        arn for arn in harness.prepared if arn.endswith("role/eks-controlplane.cluster-api-provider-aws.sigs.k8s.io")
+    )
+    user.call("eks", "CreateCluster", name=EKS_NAME, roleArn=role, resourcesVpcConfig={"subnetIds": ground.subnets})
+    harness.down()
+    assert harness.ask("eks", "ListClusters")["clusters"] == [EKS_NAME]

@@ -10,6 +10,7 @@ import pytest
 from freehold.api import names
 from freehold.kube.resources import Json, Key, Resource
 from harness.aws_control_plane import EKS_NAME, NAME, ControlPlaneHarness
+from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Ground
 from harness.collected import left, user_of
 from harness.stored_objects import MemoryObjects
@@ -106,3 +107,26 @@ def test_what_eks_made_is_kept_and_waited_for() -> None:
     ]
     assert group not in str(sent)
     assert [row["arn"] for row in left(harness) if row["arn"] not in harness.prepared] == []
+
+
+def test_what_a_cluster_of_the_name_that_is_not_ours_has_made_stays() -> None:
+    """Somebody's cluster lives in the network that is given, and has the name: ours is refused, and deleted again."""
+    harness = ControlPlaneHarness()
+    user = user_of(harness)
+    ground = strange_ground(user, EKS_NAME)
+    vpc, subnets = ground.vpc, list(ground.subnets)
+    role = next(
+        arn for arn in harness.prepared if arn.endswith("eks-controlplane.cluster-api-provider-aws.sigs.k8s.io")
+    )
+    user.call("eks", "CreateCluster", name=EKS_NAME, roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
+    harness.object.patch({"spec": {"network": {"vpc": {"id": vpc}, "subnets": [{"id": each} for each in subnets]}}})
+    harness.for_a_while(600)
+    CloudProvider(user, ground).classic()
+    before = [row["name"] for row in left(harness) if "balancer" in row["kind"]]
+    harness.object.delete()
+    harness.for_a_while(3600)
+    assert [row["name"] for row in left(harness) if "balancer" in row["kind"]] == before
+    assert f"cluster/{EKS_NAME}" in harness.condition("Deleting")["message"]
+    harness.object.patch({"metadata": {"annotations": {GC: "false"}}})
+    harness.run(lambda: harness.object.gone)
+    assert [row["name"] for row in left(harness) if "balancer" in row["kind"]] == before

@@ -16,7 +16,7 @@ from freehold.cli.objects import manifests
 from freehold.cli.objects.following import ViewSnapshot
 from freehold.cli.output.progress import display
 from freehold.cli.output.terminal import say, tell
-from freehold.demo import checks, gc_act, machine_steps, steps, tags_act
+from freehold.demo import checks, eks_act, gc_act, machine_steps, steps, tags_act
 from freehold.demo.acts import Act
 from freehold.demo.aws_act import AWSAct
 from freehold.demo.powervs_act import PowerVSAct
@@ -116,6 +116,7 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         await steps.killed_in_mid_create(stage, aws, serving)
     since = await powervs.world.last_call()
     async with stage.serving() as serving:
+        eks = await eks_act.apply_control_plane(aws, aws.aws, serving)
         await asyncio.gather(machine_steps.killed_in_run_instances(stage, aws, serving), tags.fleet.arrive())
     async with stage.serving() as serving:
         await steps.ready(stage, aws, serving)
@@ -129,9 +130,11 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         await tags_act.at_rest(stage, tags, serving)
         await tags_act.meddle_with_tags(stage, tags, serving)
         say("\nAll of them, on one operator")
+        await eks_act.enter_and_forget(stage, aws, aws.aws, serving, eks, services)
         await steps.served_together(stage, (powervs, aws), powervs, since, serving)
         picture = await steps.delete_objects(stage, (powervs, aws), serving)
         await gc_act.check_collection(stage, services)
+        await eks_act.check_collection(stage, services)
         await tags_act.check_repair(stage, tags, serving)
         return picture
 

@@ -128,6 +128,10 @@ class AWSWorld(World):
         made = await self._strange("create", service=service, operation=name, params=params, region=self._region)
         return str(made["id"])
 
+    async def enter(self, token: str, cluster: str) -> Any:
+        """Show a token to an EKS cluster; who its bearer is there."""
+        return await self._strange("enter", token=token, cluster=cluster, region=self._region)
+
     async def target_health(self, group: str) -> dict[str, str]:
         """Return the state of each target of a target group."""
         answer = await self.call("elbv2.DescribeTargetHealth", TargetGroupArn=group)

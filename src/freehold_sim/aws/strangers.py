@@ -9,7 +9,7 @@ from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
 from freehold_sim.aws.ec2 import capacity, instances, interfaces
 from freehold_sim.aws.effects import EFFECTS, ENDS
-from freehold_sim.aws.eks import versions
+from freehold_sim.aws.eks import tokens, versions
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
@@ -65,6 +65,8 @@ class Strangers:
                 self.interrupt(body["id"])
             case "upgrade":
                 return {"update": self.upgrade(body["id"])}
+            case "enter":
+                return self.enter(**body)
             case _:
                 raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
@@ -93,6 +95,17 @@ class Strangers:
         arn = f"arn:aws:sts::{account}:assumed-role/{role}/{instance}"
         who = Principal(account, arn, f"{role}:{instance}", role_policies(world, account, role))
         return self._call(service, operation, params, account, record["region"], who)[0]
+
+    def enter(self, token: str, cluster: str, region: str = "us-east-1") -> dict[str, Any]:
+        """Show the token of a kubeconfig to an EKS cluster, at the cloud's own time: who its bearer is there.
+
+        Raises ValueError if it is not taken.
+        """
+        try:
+            access = tokens.access_of(self._cloud, token, region, cluster, self._cloud.clock.now())
+        except tokens.BadToken as bad:
+            raise ValueError(str(bad)) from None
+        return {"arn": access.identity.arn, "username": access.username, "groups": access.groups}
 
     def create(
         self,

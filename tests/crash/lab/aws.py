@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from botocore import xform_name
 
@@ -78,26 +78,37 @@ class AwsWorld:
     given: bool = False
     delays: Delays = QUICK
     compared: bool = True
+    name: ClassVar[str] = "demo"
+    """What the tags of subnets have as the cluster's name."""
 
     def __post_init__(self) -> None:
         self.codec = KeyedCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
         settings = replace(self.settings, delays=self.delays, quotas=ROOMY, limits={})
-        manifest = aws_cluster(**self.spec)
-        self.harness = QuickHarness(manifest, settings, port=lambda: self.port, audit=self.audit, gates=STORAGE)
+        self.harness = self.new_harness(settings)
         self.clock = self.harness.clock
-        self.neighbours = Neighbours(self.harness)
+        self.neighbours = self.new_neighbours()
         if self.given:
             self._give()
         if self.compared:
             self._undisturbed()  # once in a process, before copies of it branch off
 
+    def new_harness(self, settings: Settings) -> AwsHarness:
+        manifest = aws_cluster(**self.spec)
+        return QuickHarness(manifest, settings, port=lambda: self.port, audit=self.audit, gates=STORAGE)
+
+    def new_neighbours(self) -> Neighbours:
+        return Neighbours(self.harness)
+
     def _give(self) -> None:
+        """Ours shall be in their network."""
         olds = self.neighbours.olds
-        network = {"vpc": {"id": olds["vpc"]}, "subnets": [{"id": olds["subnet"]}]}
+        self.given_subnets = [olds[each] for each in ("subnet", "second-subnet") if each in olds]
+        network = {"vpc": {"id": olds["vpc"]}, "subnets": [{"id": each} for each in self.given_subnets]}
         self.harness.object.patch({"spec": {"network": network}})
-        tags = {"kubernetes.io/cluster/demo": "shared", "kubernetes.io/role/elb": "1", "team": "red"}
+        roles = {f"kubernetes.io/role/{each}": "1" for each in ("elb", "internal-elb")}
+        tags = {f"kubernetes.io/cluster/{self.name}": "shared", "team": "red", **roles}
         self.neighbours.given_tags = texts(tags)
         self.neighbours.note(*self.neighbours.due)
 
@@ -119,7 +130,7 @@ class AwsWorld:
             str(view.get("VpcId") or view.get("VPCId") or view.get("LoadBalancerArn") or ""),
             self.neighbours.snapshot(dict(record)),
             self.neighbours.due.get(ident),
-            frozenset({ident.rpartition("/")[2], str(record["arn"])}),
+            frozenset({ident.rpartition("/")[2], str(record["arn"]), str(record["arn"]).rpartition("/")[2]}),
             texts(record["tags"]),
             self.neighbours.forged.get(ident, frozenset()),
         )
@@ -130,9 +141,9 @@ class AwsWorld:
 
     def lacking(self, ident: str) -> frozenset[str]:
         """What an undisturbed life would have given it; of what is given, the tags of the spec."""
-        if self.given and ident == self.neighbours.olds["subnet"]:
+        if self.given and ident in self.given_subnets:
             wanted = self.harness.object.raw["spec"].get("additionalTags") or {}
-            named = frozenset({text("kubernetes.io/cluster/demo", "shared")})
+            named = frozenset({text(f"kubernetes.io/cluster/{self.name}", "shared")})
             return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
         return self.at_rest().lacking(ident, self._undisturbed(), self.neighbours.on_record())
 

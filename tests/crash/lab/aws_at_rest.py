@@ -21,10 +21,12 @@ OF_ONE_LIFE = frozenset({
     "PrivateDnsName", "PrivateIp",
     "PrivateIpAddress", "PublicDnsName", "PublicIp", "RouteTableAssociationId", "SecurityGroupRuleArn",
     "SecurityGroupRuleId", "Ipv6Address", "Ipv6CidrBlock",
+    "accessEntryArn", "addonArn", "associatedAt", "clusterSecurityGroupId", "CreateDate", "createdAt", "endpoint",
+    "issuer", "modifiedAt", "RoleId", "Url",
 })  # fmt: skip
 """Dates, and what AWS picks itself: other ones in each life."""
 OF_ONE_CREATE = frozenset({BIRTH, SEAL})
-SHOWN = ("view", "attributes", "documents")
+SHOWN = ("view", "attributes", "documents", "policies", "attached")
 
 
 class AtRest:

@@ -101,10 +101,7 @@ class MachineWorld(AwsWorld):
     def _thing(self, record: Mapping[str, Any]) -> Thing:
         ours = record["by"] == "api" and self.is_ours(record)
         thing = super()._thing({**record, "by": "api" if ours else "stranger"})
-        aliases = thing.aliases | {str(record["arn"]).rpartition("/")[2]}
-        if ours or thing.due is not None:
-            return replace(thing, aliases=aliases)
-        if record["by"] == "stranger":
+        if ours or thing.due is not None or record["by"] == "stranger":
             return thing
         shown = _without_targets(record)
         due = None if self._others_work else self._foreign.get(thing.id)

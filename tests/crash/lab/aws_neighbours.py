@@ -38,6 +38,13 @@ KINDS: Mapping[str, str] = {
     "bucket": "s3-bucket",
     "network-interface": "network-interface",
     "secret": "bootstrap-secret",
+    "eks-cluster": "eks-cluster",
+    "eks-addon": "eks-addon",
+    "eks-access-entry": "eks-access-entry",
+    "eks-nodegroup": "eks-node-group",
+    "eks-fargate-profile": "eks-fargate-profile",
+    "role": "iam-role",
+    "oidc-provider": "oidc-provider",
 }
 """Kinds of the simulator, and our names for them."""
 OVER = frozenset({"deleting", "deleted", "shutting-down", "terminated"})
@@ -51,8 +58,13 @@ NAMES: Mapping[str, str] = {
     "s3-bucket": "freehold-demo-bucket",
 }
 """The names that we want, of kinds that have one of their own."""
-PROVISIONS: Mapping[str, str] = {"nat-gateway": "ec2.CreateNatGateway"}
+PROVISIONS: Mapping[str, str] = {
+    "nat-gateway": "ec2.CreateNatGateway",
+    "eks-cluster": "eks.CreateCluster",
+    "eks-addon": "eks.CreateAddon",
+}
 """Our requests that may succeed and still lead to a failed resource."""
+THEIR_ROLE = "their-role"
 THEIR_ROUTE = "192.0.2.0/24"
 TIDY = "tidy"
 """A value that somebody writes under a key of ours."""
@@ -68,22 +80,34 @@ def existing(harness: ReconcilerHarness[SimulatedAWS]) -> Iterator[Record]:
             continue
         if record.get("main") or view.get("GroupName") == "default":
             continue  # it comes and goes with its VPC
-        if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_balancers(view)):
-            continue  # likewise with a NAT gateway, a load balancer, a machine
+        if str(view.get("GroupName")).startswith("eks-cluster-sg-") or _is_of_eks(record):
+            continue  # it comes and goes with its cluster of EKS
+        if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_of_a_service(view)):
+            continue  # likewise with a NAT gateway, a load balancer, a machine, a cluster of EKS
         yield record
 
 
-def _is_balancers(interface: Mapping[str, Any]) -> bool:
-    return str(interface.get("Description", "")).startswith("ELB ")
+def _is_of_a_service(interface: Mapping[str, Any]) -> bool:
+    return str(interface.get("Description", "")).startswith(("ELB ", "Amazon EKS "))
+
+
+def _is_of_eks(record: Record) -> bool:
+    """An access entry that EKS made by itself in a cluster of ours: of its creator, of a node group of theirs."""
+    ends = ("user/admin", f"role/{THEIR_ROLE}")
+    return (
+        record["kind"] == "eks-access-entry" and record["by"] == "api" and record["view"]["principalArn"].endswith(ends)
+    )
 
 
 def state_of(view: Mapping[str, Any]) -> str:
-    state = view.get("State", "")
-    return str(state.get("Name", state.get("Code", "")) if isinstance(state, dict) else state)
+    state = view.get("State", view.get("status", ""))
+    return str(state.get("Name", state.get("Code", "")) if isinstance(state, dict) else state).lower()
 
 
 class Neighbours:
     """They act without fault or delay; ``due`` is each of their resources as they left it, byte for byte."""
+
+    names = NAMES
 
     def __init__(self, harness: ReconcilerHarness[SimulatedAWS]) -> None:
         self._harness = harness
@@ -186,7 +210,7 @@ class Neighbours:
     def copycat(self, kind: str) -> None:
         """Create a resource like ours, and copy every tag of ours onto it."""
         if (model := self.ours(kind)) is not None:
-            name = {"subnet": "10.9.128.0/20"}.get(kind, f"{NAMES.get(kind, 'copy')[:20]}-copy")
+            name = {"subnet": "10.9.128.0/20"}.get(kind, f"{self.names.get(kind, 'copy')[:20]}-copy")
             self._try(kind, name, self.place, model["tags"])
 
     def brand(self, kind: str) -> None:
@@ -317,7 +341,7 @@ class Neighbours:
         if inside and vpc is None:
             return
         place = Place(vpc["id"], "") if inside and vpc else self.place
-        self._try(kind, WANTED_RANGE if kind == "subnet" else NAMES.get(kind, "theirs"), place, tags)
+        self._try(kind, WANTED_RANGE if kind == "subnet" else self.names.get(kind, "theirs"), place, tags)
 
     def _try(self, kind: str, name: str, place: Place, tags: Mapping[str, str]) -> None:
         """Ignore a refusal of the cloud (a name that is taken, a place that is not ready)."""

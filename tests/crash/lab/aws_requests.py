@@ -118,6 +118,16 @@ def _one(service: str, operation: str, parameter: str, *, several: bool = False)
     return lambda record: [(service, operation, {parameter: [record["id"]] if several else record["id"]})]
 
 
+def _within(record: Mapping[str, Any], name: str) -> dict[str, str]:
+    return {each: record["view"][each] for each in ("clusterName", name)}
+
+
+def _without_policies(role: Mapping[str, Any]) -> Iterable[Sent]:
+    for arn in list(role["attached"]):
+        yield "iam", "DetachRolePolicy", {"RoleName": role["id"], "PolicyArn": arn}
+    yield "iam", "DeleteRole", {"RoleName": role["id"]}
+
+
 STRIKES: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Sent]]] = {
     "vpc": _one("ec2", "DeleteVpc", "VpcId"),
     "subnet": _one("ec2", "DeleteSubnet", "SubnetId"),
@@ -134,6 +144,13 @@ STRIKES: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Sent]]] = {
     "target-group": _one("elbv2", "DeleteTargetGroup", "TargetGroupArn"),
     "listener": _one("elbv2", "DeleteListener", "ListenerArn"),
     "s3-bucket": _one("s3", "DeleteBucket", "Bucket"),
+    "eks-cluster": _one("eks", "DeleteCluster", "name"),
+    "eks-addon": lambda record: [("eks", "DeleteAddon", _within(record, "addonName"))],
+    "eks-access-entry": lambda record: [("eks", "DeleteAccessEntry", _within(record, "principalArn"))],
+    "oidc-provider": lambda record: [
+        ("iam", "DeleteOpenIDConnectProvider", {"OpenIDConnectProviderArn": record["arn"]})
+    ],
+    "iam-role": _without_policies,
     "bootstrap-secret": lambda record: [
         ("secretsmanager", "DeleteSecret", {"SecretId": record["arn"], "ForceDeleteWithoutRecovery": True})
     ],

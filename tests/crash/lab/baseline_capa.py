@@ -65,7 +65,7 @@ class Capa(Naive):
             ident = self.status[VPC].id
             return (await deps.registry["vpc"].driver.observe([Ref(ident)])).get(ident)
         vpc = known[VPC].id if VPC in known else ""
-        there = [seen for seen in await _listed(deps, key.kind) if seen.state not in (State.DELETING, State.FAILED)]
+        there = [seen for seen in await listed(deps, key.kind) if seen.state not in (State.DELETING, State.FAILED)]
         match key.kind:
             case "vpc":
                 found = [seen for seen in there if f"Name={node.name}" in (seen.tags or ())]
@@ -168,7 +168,7 @@ class Capa(Naive):
             wants = [Want(node.key, node.name, {}, frozenset()) for node in nodes]
             found = await deps.registry[kind].driver.find(wants)
             return [seen for each in found.values() for seen in each]
-        there = await _listed(deps, kind)
+        there = await listed(deps, kind)
         if kind == "elastic-ip":
             return [seen for seen in there if OWNED in (seen.tags or ())]
         if kind == "internet-gateway":
@@ -178,7 +178,7 @@ class Capa(Naive):
 
     async def _empty(self, deps: EngineDeps, graph: Graph, front: Observed) -> bool:
         """Delete the listeners of a load balancer, and then the groups that it led to; whether all that was taken."""
-        groups = [seen for seen in await _listed(deps, TARGET_GROUP) if _leads_to(front.id, seen)]
+        groups = [seen for seen in await listed(deps, TARGET_GROUP) if _leads_to(front.id, seen)]
         listeners, ports = deps.registry[LISTENER].driver, [key for key in graph.nodes if key.kind == LISTENER]
         wants = [Want(key, "", {"balancer": front.id, "port": _port_of(key)}, frozenset()) for key in ports]
         try:
@@ -203,7 +203,8 @@ class Capa(Naive):
             return
 
 
-async def _listed(deps: EngineDeps, kind: str) -> Sequence[Observed]:
+async def listed(deps: EngineDeps, kind: str) -> Sequence[Observed]:
+    """Those of a kind that has a list."""
     driver = deps.registry[kind].driver
     rows = await driver.read_rows(driver.list_of(Ref("")))  # type: ignore[attr-defined]  # all of these have lists
     return [row.observed for row in rows]

@@ -111,22 +111,23 @@ def _of(on: Ground, sort: str, names: tuple[str, ...]) -> Families:
 
 
 def downs(on: Ground) -> Iterator[Case]:
-    """The process is down until its token has ended; the instance may have been terminated meanwhile."""
+    """The process is down until its token has ended; what it made may have been deleted meanwhile."""
+    gone, excused = partial(_struck, on.kinds[0]), Excuse(frozenset({Reason.GONE}))
     for down in (DAY - 30.0, DAY + 30.0, 3 * DAY):
-        for change, excuse in ((_nothing, NO_EXCUSE), (_terminated, Excuse(frozenset({Reason.GONE})))):
+        for name, change, excuse in (("alive", _nothing, NO_EXCUSE), ("deleted", gone, excused)):
             kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
             cases = at_each_call(
                 on.world, kinds, calls=range(on.begun), on_crash=change, restart_after=down, excuse=excuse
             )
-            yield from (replace(case, label=f"{case.label}, down {down:g} s, {change.__name__}") for case in cases)
+            yield from (replace(case, label=f"{case.label}, down {down:g} s, {name}") for case in cases)
 
 
 def _nothing(life: Course) -> None:
     """Nobody did anything."""
 
 
-def _terminated(life: Course) -> None:
-    life.world.meddle("strike", INSTANCE)
+def _struck(kind: str, life: Course) -> None:
+    life.world.meddle("strike", kind)
 
 
 def boots(on: Ground) -> Iterator[Case]:

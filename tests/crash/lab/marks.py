@@ -40,7 +40,8 @@ def left(life: Course) -> list[str]:
         if not thing.ours:
             found += [f"{tag} is still on {thing.id}" for tag in sorted(_ours(life, thing)) if not _named(tag, said)]
             copied = _with_uuid(life, thing.tags & thing.tags_of_others)
-            told = thing.id in said or any(_named(tag, said) for tag in copied)
+            names = {thing.id, *(alias for alias in thing.aliases if alias.startswith("arn:"))}
+            told = any(name in said for name in names) or any(_named(tag, said) for tag in copied)
             if copied and thing.listed and thing.id in life.marked_by_strangers and not told:
                 found.append(f"{thing.id} has copied marks of ours ({', '.join(sorted(copied))}) and nobody says so")
     return found

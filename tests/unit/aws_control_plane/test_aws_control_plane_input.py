@@ -11,7 +11,7 @@ import pytest
 from freehold.engine.journal import Entry, RecordState
 from freehold.engine.outcomes import Reason
 from freehold.providers.aws.control_plane.facts import AddonVersions, ControlPlaneFacts, EncryptionKey
-from freehold.providers.aws.control_plane.keys import access_entry, addon
+from freehold.providers.aws.control_plane.keys import CLUSTER, access_entry, addon
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold_apiserver.custom import CustomStrategy
@@ -234,6 +234,13 @@ def test_a_name_that_differs_from_the_living_clusters_is_refused() -> None:
     assert isinstance(found, RefusedSpec)
     (problem,) = found.problems
     assert problem.field == "spec.eksClusterName" and "default_demo-control-plane" in problem.message
+
+
+def test_a_record_of_a_cluster_of_another_name_gives_nothing_that_name() -> None:
+    """Somebody who may edit the object may write the ARN of another cluster into it."""
+    forged = {CLUSTER: Entry(RecordState.OWNED, "arn:aws:eks:us-east-1:111122223333:cluster/theirs")}
+    found = desired_of(control_plane(), entries=forged)
+    assert isinstance(found, RefusedSpec) and [each.field for each in found.problems] == ["spec.eksClusterName"]
 
 
 def test_an_addon_that_is_there_stays_when_eks_offers_its_version_no_more() -> None:

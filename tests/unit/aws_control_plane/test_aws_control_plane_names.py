@@ -50,6 +50,10 @@ def test_the_name_on_record_counts_whatever_the_spec_says() -> None:
     assert eks_name_of(named, {CLUSTER: Entry(RecordState.VACANT, gone=CLUSTER_ARN)}) == EKS_NAME
 
 
+def test_a_plan_has_the_name_of_a_cluster_that_it_would_make() -> None:
+    assert eks_name_of(control_plane(), {CLUSTER: Entry(RecordState.OWNED, "planned-22")}) == EKS_NAME
+
+
 def test_an_access_entry_is_known_by_account_and_name() -> None:
     assert access_entry("arn:aws:iam::111122223333:role/a/b").logical == "111122223333:role/a/b"
     assert access_entry("arn:aws-cn:iam::111122223333:user/x").logical == "111122223333:user/x"

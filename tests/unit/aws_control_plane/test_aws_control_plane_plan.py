@@ -41,7 +41,8 @@ def cluster(**spec: Any) -> Json:
 
 def entries(plan: WantedControlPlane) -> dict[str, Json]:
     keys = [key for key in plan.graph.nodes if key.kind == ACCESS_ENTRY_KIND]
-    return {plan.graph.nodes[key].name: dict(request_of(plan, key)) for key in keys}
+    found = (dict(request_of(plan, key)) for key in keys)
+    return {str(each["principal_arn"]): each for each in found}
 
 
 def test_an_empty_spec_is_a_cluster_that_is_reached_from_everywhere() -> None:

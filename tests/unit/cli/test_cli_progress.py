@@ -139,7 +139,7 @@ def test_the_tree_shows_ownership_and_its_proof() -> None:
         "r006-3": "marks not read back yet; record NOT signed by the operator: it names no key",
         "r006-4": "marks not read back yet; record not checked: the key ring lacks key elsewhere2",
         "c-1": "mark on its carrier, read back; record signed",
-        "w-1": "given by id in the spec",
+        "w-1": "given, not made here",
     }
     lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, [None], T0 + 60)
     assert "managed" in lines[2]

@@ -52,6 +52,8 @@ def test_a_cloud_resource_name_is_cut_to_the_part_that_differs() -> None:
     assert terminal.shorten_names("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
     arn = "arn:aws:ec2:us-east-1:111122223333:vpc/vpc-1"
     assert terminal.shorten_names(f"{arn} is there, and so is {arn}.") == "vpc/vpc-1 is there, and so is vpc/vpc-1."
+    addon = "arn:aws:eks:us-east-1:111122223333:addon/prod/vpc-cni/71500688-9e44-479c-ab1d-231f44371574"
+    assert terminal.shorten_names(addon) == "addon/prod/vpc-cni"
     assert terminal.shorten_names("(arn:aws-cn:s3:::bucket): no") == "(bucket): no"
 
 

@@ -97,9 +97,21 @@ def test_a_forged_journal_with_a_circle_is_shown_all_the_same() -> None:
     assert all(any(f"/{row['name']} " in line for line in lines) for row in ROWS)
 
 
+UUID = "0e9cf99a-6e3a-4d56-aaaf-bf534e81d45d"
+NODES = "arn:aws:iam::111122223333:role/nodes.cluster-api-provider-aws.sigs.k8s.io"
+ENTRY = f"arn:aws:eks:us-east-1:111122223333:access-entry/default_eks/role/111122223333/{NODES[31:]}/{UUID}"
+
+
+@pytest.mark.parametrize("rows", [ROWS, [_row("eks-access-entry", NODES, ENTRY)]], ids=["short", "arn"])
 @pytest.mark.parametrize("room", [60, 80, 120])
-def test_a_tree_fits_its_terminal(room: int) -> None:
-    assert max(map(len, _lines(ROWS, room)[1])) <= room
+def test_a_tree_fits_its_terminal(rows: list[dict[str, Any]], room: int) -> None:
+    assert max(map(len, _lines(rows, room)[1])) <= room
+
+
+def test_names_of_the_cloud_are_whole_where_there_is_room() -> None:
+    wide, narrow = ("\n".join(_lines([_row("eks-access-entry", NODES, ENTRY)], room)[1]) for room in (1000, 80))
+    assert NODES in wide and ENTRY in wide
+    assert "-aws.sigs.k8s.io  Ready" in narrow and "arn:" not in narrow and UUID not in narrow
 
 
 def test_a_reason_stands_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,9 +60,9 @@ def test_created_and_deleted_resources_have_events() -> None:
 def test_a_kept_resource_has_one_event_with_the_reason() -> None:
     """The status is deleted with the object; a user of kubectl learns it from the event."""
     stays = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "unmanaged", "state": "Ready"}
-    kept = {**stays, "state": "Kept", "message": "r006-1 was given by id in the spec"}
+    kept = {**stays, "state": "Kept", "message": "r006-1 was given, not made here"}
     said = list(find_events({"resources": [stays]}, {"resources": [kept]}))
     assert [(event.severity, event.reason, event.message) for event in said] == [
-        (Severity.NORMAL, "ResourceKept", "vpc prod-vpc stays: r006-1 was given by id in the spec")
+        (Severity.NORMAL, "ResourceKept", "vpc prod-vpc stays: r006-1 was given, not made here")
     ]
     assert list(find_events({"resources": [kept]}, {"resources": [kept]})) == []

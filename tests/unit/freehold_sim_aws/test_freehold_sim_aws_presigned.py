@@ -155,6 +155,15 @@ def test_a_cluster_lets_in_who_has_an_access_entry(sim: Any) -> None:
         _enter(sim, cluster="two")
 
 
+def test_a_person_shows_a_token_to_a_cluster(sim: Any) -> None:
+    sim.cluster(accessConfig={"authenticationMode": "API"})
+    sent = {"token": _token(), "cluster": "one"}
+    sim.clock.time = _signed_at(_url())
+    assert sim.cloud.foreign_act("enter", sent)["username"] == ADMIN
+    with pytest.raises(ValueError, match="has no access entry that works"):
+        sim.cloud.foreign_act("enter", {**sent, "token": _token(**_session(sim))})
+
+
 def test_a_cluster_without_the_api_lets_in_who_made_it(sim: Any) -> None:
     sim.cluster()
     assert _enter(sim).groups == ("system:masters",)

@@ -388,7 +388,7 @@ def test_the_table_of_a_deletion_has_all_resources() -> None:
     kept = journal(vpc=RecordState.GIVEN)
     left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
     outcomes: dict[NodeKey, Outcome] = {
-        NodeKey("vpc", "main"): Kept(Reason.GIVEN, "us-south/v was given by id in the spec"),
+        NodeKey("vpc", "main"): Kept(Reason.GIVEN, "us-south/v was given, not made here"),
         NodeKey("workspace", "main"): Waiting(Reason.DELETING, 60.0, "is removing"),
         NodeKey("finalizer", "settle"): Waiting(Reason.SETTLING, 60.0, "a create may still take effect"),
     }

@@ -56,7 +56,7 @@ def test_clusters_are_known_only_while_the_watch_of_each_kind_works(failing: Res
     if failing:
         watches.followers[failing].state = WatchState.FAILING
     found = Caches(lambda: watches).clusters()
-    names = ["ibmpowervsclusters", "awsclusters", "awsmachines"]
+    names = ["ibmpowervsclusters", "awsclusters", "awsmachines", "awsmanagedcontrolplanes"]
     assert found == (None if failing else [{"metadata": {"name": name}} for name in names])
 
 

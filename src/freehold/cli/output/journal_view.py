@@ -42,7 +42,7 @@ def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
         case RecordState.INTENDED:
             return "create sent, outcome open"
         case RecordState.GIVEN:
-            return "given by id in the spec"
+            return "given, not made here"
         case RecordState.THEIRS:
             return "only another owner's marks"
         case RecordState.GIVEN_UP:

@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold.api.vendor_ids import vendor_id
 from freehold.cli.output.tables import with_ids
-from freehold.cli.output.terminal import say, tell, width
+from freehold.cli.output.terminal import say, shorten_names, tell, width
 from freehold.controllers.plan.plan import TAG_ACTIONS, Plan, PlanAction, PlanRow
 
 _WORDS = {
@@ -121,8 +121,10 @@ def _by_kind(rows: Iterable[PlanRow]) -> str:
 
 
 def _cells_of(row: PlanRow, parts: Sequence[str]) -> Cells:
-    ident = vendor_id(row.id)
-    return row.action, row.kind, row.name, "" if ident == row.name else ident, _why(row, parts)
+    name, ident = shorten_names(row.name), shorten_names(vendor_id(row.id))
+    # An EKS cluster, add-on or access entry has its name in its ARN: both say the same.
+    told = ident == name or ("/" in ident and ident.rpartition("/")[2] == name.rpartition("/")[2])
+    return row.action, row.kind, name, "" if told else ident, _why(row, parts)
 
 
 def _why(row: PlanRow, parts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from freehold.cli.errors import CliError
 from freehold.cli.output.highlights import attention
-from freehold.cli.output.terminal import duration, escape_text, fold_text, say, shorten_names, tell
+from freehold.cli.output.terminal import cut_middle, duration, escape_text, fold_text, say, shorten_names, tell
 from freehold.cli.output.view import Line, View, sentence
 
 if TYPE_CHECKING:
@@ -282,8 +282,7 @@ def _cut_middle(text: str, width: int) -> str:
         return text
     if " " in text:
         return cut(text, width)
-    tail = width * 2 // 3 if width >= 10 else 0
-    return f"{text[: max(width - tail - 1, 0)]}…{text[len(text) - tail :]}" if width else ""
+    return cut_middle(text, width)
 
 
 def _is_untouched(view: View, line: Line) -> bool:

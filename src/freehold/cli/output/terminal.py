@@ -35,11 +35,25 @@ def _visible(character: str) -> str:
 
 _CRN = re.compile(r"\bcrn:v1:(?:[^\s:]*:){5}([^\s:]*):([^\s:]*):([^\s:,;]*)")
 _ARN = re.compile(r"\barn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:\d*:([^\s,;]*[^\s,;:.)])")
+_UUID = re.compile(r"(?<=/)([^/]+)/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""What EKS adds to the name of an add-on or access entry."""
 
 
 def shorten_names(text: str) -> str:
-    """Cloud resource names cut to what tells them apart: ``vpc:r006-…``, ``vpc/vpc-…`` (the tree shows them whole)."""
-    return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], _ARN.sub(r"\1", text))
+    """Cloud resource names cut to what tells them apart: ``vpc:r006-…``, ``vpc/vpc-…``, ``addon/prod/vpc-cni``.
+
+    Whole they are in ``-o json``, and in the tree where there is room.
+    """
+    text = _ARN.sub(lambda found: _UUID.sub(r"\1", found[1]), text)
+    return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], text)
+
+
+def cut_middle(text: str, room: int) -> str:
+    """Cut in the middle what is longer than ``room``: names differ in how they end."""
+    tail = room * 2 // 3 if room >= 10 else 0
+    if len(text) <= room:
+        return text
+    return f"{text[: max(room - tail - 1, 0)]}…{text[len(text) - tail :]}" if room > 0 else ""
 
 
 def say(text: str = "", stream: IO[str] | None = None) -> None:

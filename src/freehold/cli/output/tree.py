@@ -8,12 +8,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.cli.output.highlights import attention
-from freehold.cli.output.terminal import Painter, columns, duration, escape_text, fold_text, plain
+from freehold.cli.output.terminal import (
+    Painter,
+    columns,
+    cut_middle,
+    duration,
+    escape_text,
+    fold_text,
+    plain,
+    shorten_names,
+)
 from freehold.cli.output.view import Line, View
 
 _HEADS = ("NAME", "STATE", "FOR", "OWNERSHIP", "ID", "PROOF")
 _LAYOUTS = (len(_HEADS), _HEADS.index("PROOF"), _HEADS.index("OWNERSHIP"))
 """How many columns stand in a row; the others stand below it, where the terminal is too narrow for all."""
+
+_LEAST_NAME = 30
+"""Characters of a name that are shown however narrow the terminal is."""
 
 COLOURS = {
     "Ready": "green",
@@ -68,7 +80,7 @@ def tree_lines(
     """Draw the object, and below it each resource with its ownership, what proves that, id, and what keeps it.
 
     ``proofs`` is by id; ``inside`` is of :func:`parents`; ``now`` in epoch seconds of domain time. Where ``room``
-    (characters) is not enough for a table, a resource takes several lines.
+    (characters) is not enough for a table, a resource takes several lines, and names of the cloud are shortened.
     """
     head = f"{view.kind}/{view.name}"
     if not view.lines:
@@ -79,10 +91,16 @@ def tree_lines(
         heads, *drawn = columns([row[:shown] for row in (_HEADS, *rows)], "  ")
         if max(map(len, (heads, *drawn))) <= room:
             break
+        rows = [tuple(map(shorten_names, row)) for row in rows]
+    else:
+        rest = max(map(len, columns([("", *row[1:shown]) for row in (_HEADS, *rows)], "  ")))
+        rows = [(cut_middle(row[0], max(room - rest, _LEAST_NAME)), *row[1:]) for row in rows]
+        heads, *drawn = columns([row[:shown] for row in (_HEADS, *rows)], "  ")
     lines = [heads, _paint_row(drawn[0], rows[0], paint)]
     for branch, row, text in zip(branches, rows[1:], drawn[1:], strict=True):
         lines.append(_paint_row(text, row, paint))
-        lines += [escape_text(f"{branch.below}{each}") for each in _cells_below(row, shown) if each]
+        below = (f"{branch.below}{each}" for each in _cells_below(row, shown) if each)
+        lines += [escape_text(cut_middle(each, max(room, _LEAST_NAME))) for each in below]
         if branch.line.note:
             lines += fold_text(branch.line.note, escape_text(branch.below), room)
     return lines

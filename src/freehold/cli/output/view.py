@@ -267,7 +267,10 @@ def _findings(message: str) -> list[str]:
 
 def _endpoint(obj: Json) -> str:
     endpoint = (obj.get("spec") or {}).get("controlPlaneEndpoint") or {}
-    return f"{endpoint['host']}:{endpoint.get('port', 0)}" if endpoint.get("host") else ""
+    host, port = endpoint.get("host"), endpoint.get("port", 0)
+    if not host:
+        return ""
+    return host if host.startswith("https://") and port == 443 else f"{host}:{port}"  # EKS gives a URL
 
 
 def _seconds(timestamp: Any) -> float:

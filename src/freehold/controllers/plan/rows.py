@@ -136,7 +136,7 @@ class _RowBuilder:
         if dropped and entry and entry.state in (RecordState.GIVEN, RecordState.REUSED):
             return PlanAction.KEEP, "surplus: the spec no longer names it; it is not ours, so no prune deletes it"
         if entry and entry.state is RecordState.GIVEN:
-            return PlanAction.REUSE, "given by id: never changed, never deleted"
+            return PlanAction.REUSE, "given, not made here: never changed, never deleted"
         if entry and entry.state is RecordState.THEIRS:
             return PlanAction.KEEP, "was on record as ours, and has only another owner's marks now: it is theirs"
         if entry and entry.state is RecordState.GIVEN_UP:

@@ -433,7 +433,7 @@ def _is_moving(ctx: PassContext) -> bool:
 def _report_unmanaged(ctx: PassContext) -> None:
     for key, entry in ctx.journal.entries.items():
         if entry.state is RecordState.GIVEN:
-            ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
+            ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given, not made here")
         elif entry.state is RecordState.THEIRS:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
         elif entry.state is RecordState.GIVEN_UP and key not in ctx.outcomes:

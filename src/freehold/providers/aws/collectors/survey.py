@@ -9,8 +9,10 @@ from freehold.collection.found import Look, Step, Thing, Workloads
 from freehold.collection.policy import Volumes
 from freehold.collection.rules import CollectionRule, build_cluster_tag
 from freehold.collection.things import CollectionTask
+from freehold.engine.errors import Denied
 from freehold.engine.keyed_codec import OWNER, UUID
 from freehold.engine.port import run_together
+from freehold.providers.aws import eks
 from freehold.providers.aws.arn import Arn
 from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.collectors.collector import Collector, NewCollector, Scene, collect_traces
@@ -32,6 +34,8 @@ IN_FLIGHT = 8
 _PAGE = 1000
 _NO_INDEX = "the tag index (tag:GetResources) is denied or not there: the services' own lists were read instead"
 _OVER = frozenset({"terminated", "stopped"})
+_OF_EKS = "aws:eks:cluster-name"
+"""https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html"""
 
 
 def marks_of(cluster: str) -> Mapping[str, str]:
@@ -72,7 +76,7 @@ class AwsSurvey:
             running=tuple(str(row["InstanceId"]) for row in machines if row["State"]["Name"] not in _OVER),
             ran_lately=bool(machines),
             traces=scene.traces,
-            namesakes=_namesakes(groups, workloads),
+            namesakes=(*_namesakes(groups, workloads), *await self._find_living_cluster(groups, workloads)),
             elsewhere=await self._find_elsewhere(scene, things, machines) if CollectionTask.VOLUME in tasks else (),
             notes=(_NO_INDEX,) if self._tagger.is_refused("find_by_tag") else (),
         )
@@ -115,6 +119,20 @@ class AwsSurvey:
             if arn.type not in ("snapshot", "volume") and tags.get(UUID, "").casefold() != own and arn.id not in here:
                 elsewhere.add(text)
         return tuple(sorted(elsewhere))
+
+    async def _find_living_cluster(self, groups: Sequence[Json], workloads: Workloads) -> tuple[str, ...]:
+        """Return the EKS cluster of this name that lives in the network: ours goes before anything is collected.
+
+        EKS alone puts such a tag on a group, which may be left when its cluster has gone. What may not be asked lives.
+        """
+        if not any(tag_map(row.get("Tags", ())).get(_OF_EKS) == workloads.name for row in groups):
+            return ()
+        try:
+            body = await eks.describe_cluster(self._client, workloads.name)
+        except Denied:
+            return (f"EKS cluster {workloads.name}",)
+        there = body.get("resourcesVpcConfig", {}).get("vpcId") == workloads.network
+        return (f"EKS cluster {body['arn']}",) if there else ()
 
     async def _list_interfaces(self, network: str) -> list[Json]:
         return await self._list_in_network("describe_network_interfaces", "NetworkInterfaces", network)

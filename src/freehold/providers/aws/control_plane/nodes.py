@@ -115,7 +115,7 @@ def _entry(eks_name: str, entry: PlannedEntry, tags: frozenset[str]) -> Node:
     parts = frozenset(policy_part(*each) for each in entry.policies)
     return Node(
         keys.access_entry(entry.principal),
-        entry.principal,
+        entry.principal.split(":", 5)[-1],
         lambda known: request,
         naming=Naming.DEFAULT if entry.field else Naming.EXPLICIT,  # EKS makes one for the roles of its node groups
         requires=frozenset({keys.CLUSTER}),

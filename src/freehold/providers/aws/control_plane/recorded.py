@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from freehold.engine.dry_run_overlay import is_planned
 from freehold.engine.journal import Entry
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.control_plane.keys import CLUSTER
@@ -16,7 +17,7 @@ def read_eks_name(entries: Mapping[NodeKey, Entry]) -> str:
     entry = entries.get(CLUSTER)
     if entry is None:
         return ""
-    ident = entry.id or entry.gone
+    ident = "" if is_planned(entry.id) else entry.id or entry.gone
     return ident.rpartition("/")[2] or str((entry.request or {}).get("name") or "")
 
 

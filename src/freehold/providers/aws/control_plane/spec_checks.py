@@ -15,6 +15,7 @@ from freehold.providers.aws.cluster.cluster_plan import ClusterPlan
 from freehold.providers.aws.control_plane.eks_plan import choose_subnets
 from freehold.providers.aws.control_plane.facts import AddonVersions, ControlPlaneFacts
 from freehold.providers.aws.control_plane.keys import CLUSTER, addon
+from freehold.providers.aws.control_plane.names import build_eks_name
 from freehold.providers.aws.control_plane.recorded import read_eks_name
 from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPlaneSpec
 from freehold.providers.objects.cloud_answers import Answer, NotThere
@@ -34,7 +35,7 @@ def check(
 ) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs."""
     parts = (
-        _name(spec, journal),
+        _name(raw, spec, journal),
         _values(spec),
         _ipv6(spec),
         _key(spec, facts, journal),
@@ -68,9 +69,15 @@ def warn(spec: AWSManagedControlPlaneSpec) -> Iterator[SpecWarning]:
         yield SpecWarning("spec.endpointAccess.publicCIDRs", "not used; there is no way in from the internet")
 
 
-def _name(spec: AWSManagedControlPlaneSpec, journal: Journal) -> Checks:
-    held = read_eks_name(journal.entries)
-    if held and spec.eks_cluster_name and spec.eks_cluster_name != held:
+def _name(raw: Mapping[str, Any], spec: AWSManagedControlPlaneSpec, journal: Journal) -> Checks:
+    """Check that the name is what it was.
+
+    A spec that names none any more is refused too: somebody may have written another cluster's ARN into the record,
+    whose name would be in our tags, and in what is collected.
+    """
+    held, metadata = read_eks_name(journal.entries), raw["metadata"]
+    said = spec.eks_cluster_name or build_eks_name(metadata["name"], metadata.get("namespace", ""))
+    if held not in ("", said):
         yield SpecProblem(
             "spec.eksClusterName",
             f"the cluster is called {held!r} in EKS, which cannot rename it; write that, or make another "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from freehold.engine.errors import NotFound
+from freehold.engine.errors import Invalid, NotFound
 from freehold.engine.kinds import AttributeRules, DeleteRules, Kind, PartRules
 from freehold.engine.resources import Birth, Observed, Part, Ref, Request, State
 from freehold.providers.aws import eks, errors
@@ -99,11 +99,21 @@ class EksAccessEntryDriver(InnerDriver):
     # -- reads ----------------------------------------------------------------------------------------------------
 
     async def _read(self, cluster: str, name: str) -> DecodedResource | None:
-        body = await eks.describe(
-            self._client, "describe_access_entry", f"{name} in {cluster}", "accessEntry",
-            clusterName=cluster, principalArn=name,
-        )  # fmt: skip
+        try:
+            body = await eks.describe(
+                self._client, "describe_access_entry", f"{name} in {cluster}", "accessEntry",
+                clusterName=cluster, principalArn=name,
+            )  # fmt: skip
+        except Invalid:
+            if not await self._has_no_entries(cluster):
+                raise
+            return None
         return self._decode(body) if body else None
+
+    async def _has_no_entries(self, cluster: str) -> bool:
+        """Return whether this cluster knows users by its ConfigMap alone: a later one of the name may, never ours."""
+        body = await eks.describe_cluster(self._client, cluster)
+        return (body.get("accessConfig") or {}).get("authenticationMode") == "CONFIG_MAP"
 
     def _decode(self, body: Json) -> DecodedResource:
         seen = decode(body)
@@ -137,7 +147,12 @@ class EksAccessEntryDriver(InnerDriver):
         return self._principals.get(ident, "")
 
     async def _list_names(self, cluster: str) -> list[str]:
-        return await eks.list_names(self._client, "list_access_entries", "accessEntries", cluster)
+        try:
+            return await eks.list_names(self._client, "list_access_entries", "accessEntries", cluster)
+        except Invalid:
+            if not await self._has_no_entries(cluster):
+                raise
+            return []
 
     def _name_of(self, request: Request) -> str:
         return str(request["principal_arn"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from freehold.engine.errors import CloudError, InUse, Invalid, NotReady
 from freehold.engine.kinds import AttributeRules, CreateRules, DeleteRules, Kind, NameRules
-from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, Want
+from freehold.engine.resources import Birth, NodeKey, NonceSet, Observed, ParentResource, Ref, Request, State, Want
 from freehold.providers.aws import delete_blockers, eks
 from freehold.providers.aws.calls import AwsClient, Json
 from freehold.providers.aws.decoded import DecodedResource
@@ -105,8 +105,14 @@ class EksClusterDriver:
         return [*(f"node group {each}" for each in groups), *(f"Fargate profile {each}" for each in profiles)]
 
     async def leftovers(self, ref: Ref) -> Sequence[str]:
-        """List the interfaces of the control plane that EKS has not taken away yet: they hold subnets and groups."""
-        return await delete_blockers.described_interfaces(self._client, f"Amazon EKS {cluster_name(ref.id)}")
+        """List the interfaces of the control plane that EKS has not taken away yet: they hold subnets and groups.
+
+        Those of a later cluster of the name, which is not ours, are called the same.
+        """
+        name = cluster_name(ref.id)
+        found = await delete_blockers.described_interfaces(self._client, f"Amazon EKS {name}")
+        later = await self._read(name) if found else None
+        return [] if later and later.state is not State.DELETING else found
 
 
 def _parameters(request: Request) -> Json:
