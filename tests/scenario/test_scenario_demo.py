@@ -37,10 +37,10 @@ STEPS = (
     "a second pass writes nothing",
     "somebody's script changes and strips tags behind our back",
     "AWSManagedControlPlane shop is an EKS cluster, and Secret shop-kubeconfig lets a person in",
+    "shop is deleted: what was forgotten there has gone with the EKS cluster",
     "one operator (process",
     "all objects are deleted, and everything that they owned is gone",
     "what the forgotten Service made has gone with its cluster, before the network",
-    "what was forgotten on EKS has gone with its cluster too",
     "at its next sync the controller has seen it, repaired it and told it",
     "what is not owned stays",
 )

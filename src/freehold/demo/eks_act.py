@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from freehold.cli.objects.following import Followed, UntilReady, follow
+from freehold.cli.objects.following import Followed, UntilGone, UntilReady, follow
 from freehold.demo import checks
 from freehold.demo.acts import Act
 from freehold.demo.gc_act import ForgottenServices
@@ -56,11 +56,10 @@ async def apply_control_plane(act: Act, aws: AWSWorld, serving: ServedSession) -
 
 
 async def enter_and_forget(
-    stage: Stage, act: Act, aws: AWSWorld, serving: ServedSession, cluster: EksCluster, services: ForgottenServices
+    stage: Stage, aws: AWSWorld, serving: ServedSession, cluster: EksCluster, services: ForgottenServices
 ) -> None:
     """Decode the kubeconfig and show its token to the cluster; then forget a Service there."""
     await follow(serving.session, [cluster.followed], stage.show, UntilReady(), patience=_PATIENCE)
-    act.followed.append(cluster.followed)
     seen = (await aws.call("eks.DescribeCluster", name=cluster.name))["cluster"]
     server, token = await _read_kubeconfig(serving, cluster)
     expected = {"server": seen["endpoint"], "certificate-authority-data": seen["certificateAuthority"]["data"]}
@@ -76,11 +75,15 @@ async def enter_and_forget(
     )
 
 
-async def check_collection(stage: Stage, services: ForgottenServices) -> None:
-    """See in the cloud that the Service went with its cluster."""
+async def delete_control_plane(
+    stage: Stage, serving: ServedSession, cluster: EksCluster, services: ForgottenServices
+) -> None:
+    """Delete it before the others, whose deletes have an order of their own; the Service goes with its cluster."""
+    await serving.session.client.delete(*cluster.followed)
+    await follow(serving.session, [cluster.followed], stage.show, UntilGone(), patience=_PATIENCE)
     if left := await services.list_remaining(_WHOSE):
         raise checks.NotSo(f"left behind by the forgotten Service of EKS: {', '.join(left)}")
-    stage.tell_checked_step("what was forgotten on EKS has gone with its cluster too")
+    stage.tell_checked_step(f"{_NAME} is deleted: what was forgotten there has gone with the EKS cluster")
 
 
 async def _read_kubeconfig(serving: ServedSession, cluster: EksCluster) -> tuple[dict[str, Any], str]:

@@ -130,11 +130,11 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         await tags_act.at_rest(stage, tags, serving)
         await tags_act.meddle_with_tags(stage, tags, serving)
         say("\nAll of them, on one operator")
-        await eks_act.enter_and_forget(stage, aws, aws.aws, serving, eks, services)
+        await eks_act.enter_and_forget(stage, aws.aws, serving, eks, services)
+        await eks_act.delete_control_plane(stage, serving, eks, services)
         await steps.served_together(stage, (powervs, aws), powervs, since, serving)
         picture = await steps.delete_objects(stage, (powervs, aws), serving)
         await gc_act.check_collection(stage, services)
-        await eks_act.check_collection(stage, services)
         await tags_act.check_repair(stage, tags, serving)
         return picture
 

@@ -318,7 +318,11 @@ def _parent(record: Record) -> str:
 
 
 def _is_default(record: Record) -> bool:
-    return bool(record.get("main")) or (record["kind"] == "security-group" and record["view"]["GroupName"] == "default")
+    if record["kind"] == "security-group":
+        return (
+            str(record["view"]["GroupName"]).startswith("eks-cluster-sg-") or record["view"]["GroupName"] == "default"
+        )
+    return bool(record.get("main"))
 
 
 def _state(view: dict[str, Any]) -> str:
