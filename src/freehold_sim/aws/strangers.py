@@ -318,11 +318,8 @@ def _parent(record: Record) -> str:
 
 
 def _is_default(record: Record) -> bool:
-    if record["kind"] == "security-group":
-        return (
-            str(record["view"]["GroupName"]).startswith("eks-cluster-sg-") or record["view"]["GroupName"] == "default"
-        )
-    return bool(record.get("main"))
+    named = record["kind"] == "security-group" and record["view"]["GroupName"] == "default"
+    return named or bool(record.get("main") or record.get("by_eks"))
 
 
 def _state(view: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from freehold.engine.outcomes import Reason
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
 from freehold.providers.aws.control_plane.keys import CLUSTER
-from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableView, vouch_with
+from freehold.providers.aws.machine.cluster_view import ClusterView, UnreadableView
 from freehold.providers.aws.machine.control_plane_view import read_control_plane
 from freehold.providers.aws.machine.desired import build_desired
 from freehold.providers.aws.machine.facts import EksCluster, ImageByName, ImageByParameter, MachineQuestions
@@ -28,6 +28,7 @@ from freehold.providers.aws.machine.types.spec import AWSMachineSpec
 from freehold.providers.objects.adapter import UndecidedSpec, WantedGraph, parse_or_refuse
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold.providers.objects.spec_problems import SpecProblem
+from freehold.providers.objects.vouching import vouch_with
 from harness.aws_machine import (
     OTHER_PRIVATE,
     PRIVATE,

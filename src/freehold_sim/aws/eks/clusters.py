@@ -83,6 +83,7 @@ def _add(call: Call) -> Record:
     label = f"eks-cluster-sg-{name}-{call.world.serial()}"
     text = "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes"
     group = security_groups.make(call, vpc, label, text, {"Name": label, "aws:eks:cluster-name": name})
+    group["by_eks"] = True
     cluster = call.add(
         CLUSTER, name, {**view, "arn": arn}, arn, tags=dict(params.get("tags", {})), interfaces=[], group=group["id"],
         self_managed=list(SELF_MANAGED) if params.get("bootstrapSelfManagedAddons", True) else [],
