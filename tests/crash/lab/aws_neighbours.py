@@ -80,7 +80,7 @@ def existing(harness: ReconcilerHarness[SimulatedAWS]) -> Iterator[Record]:
             continue
         if record.get("main") or view.get("GroupName") == "default":
             continue  # it comes and goes with its VPC
-        if str(view.get("GroupName")).startswith("eks-cluster-sg-") or _is_of_eks(record):
+        if record.get("by_eks") or _is_of_eks(record):
             continue  # it comes and goes with its cluster of EKS
         if record["kind"] == "network-interface" and (record["by"] != "stranger" or _is_of_a_service(view)):
             continue  # likewise with a NAT gateway, a load balancer, a machine, a cluster of EKS
