@@ -31,7 +31,7 @@ class EksCluster:
     vpc: str
     subnets: tuple[str, ...]
     name: str
-    """Of the cluster in EKS."""
+    """The name of the cluster in EKS."""
 
 
 async def apply_control_plane(act: Act, aws: AWSWorld, serving: ServedSession) -> EksCluster:

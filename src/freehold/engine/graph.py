@@ -50,9 +50,9 @@ class Node:
     given: Callable[[ReadyNodes], str] | None = None
     """Computes the id, where the spec names the resource by id."""
     may_outlive: frozenset[NodeKey] = field(default=frozenset(), kw_only=True)
-    """Those of ``requires`` that it needs to be made, and that may be deleted before it."""
+    """The nodes of ``requires`` that it needs to be made, and that may be deleted before it."""
     attribute_fields: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    """Where the spec asks for single attributes of the request, for messages."""
+    """The fields of the spec that ask for single attributes of the request, for messages."""
 
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     """The set wanted inside it."""
@@ -75,7 +75,7 @@ class Node:
     spec_noun: str = ""
     """What the spec calls it, where that is not its kind."""
     absent_advice: str = "correct the id"
-    """What a person can do where a given one does not exist."""
+    """The advice for a person where a given resource does not exist."""
     name_taken_advice: str = "name it in the spec to use it as it is, or choose another name for the cluster"
     """What a person can do where somebody else's resource has its name."""
 

@@ -115,9 +115,9 @@ class AttributeRules:
     judge: ChangeJudge | None = None
     """Knows the changes that the cloud never makes."""
     chosen: frozenset[str] = frozenset()
-    """Those that the cloud chooses where a request leaves them empty: then they are not compared."""
+    """The attributes that the cloud chooses where a request leaves them empty: then they are not compared."""
     beside: frozenset[str] = frozenset()
-    """Those that an update is told along with what it changes."""
+    """The attributes that an update is told along with what it changes."""
     changeable: frozenset[str] = frozenset()
     """Those that no update changes, and that a person can change in the cloud."""
     create_only: frozenset[str] = frozenset()

@@ -22,7 +22,7 @@ def plan(spec: dict[str, Any], facts: AWSClusterFacts = FACTS, secondary: str | 
     raw = {"metadata": {"name": "prod-control-plane", "namespace": "default"}, "spec": spec}
     parsed = parse_spec(EKSNetworkSpec, raw)
     object.__setattr__(parsed, "secondary_cidr_block", secondary)
-    return plan_network(NAMES, raw, network_spec(parsed), facts, AWS_CLUSTER)  # type: ignore[arg-type]
+    return plan_network(NAMES, raw, network_spec(parsed), facts, AWS_CLUSTER)  # type: ignore[arg-type]  # has the field set above
 
 
 def decided(spec: dict[str, Any], facts: AWSClusterFacts = FACTS, secondary: str | None = None) -> Decided:

@@ -64,7 +64,7 @@ class Kept:
 
     def __init__(self, there: Observed | None = SEEN) -> None:
         self.clusters = SaidClusters(there)
-        self.adapter = AWSManagedControlPlaneAdapter(None, NoFacts(), self.clusters)  # type: ignore[arg-type]
+        self.adapter = AWSManagedControlPlaneAdapter(None, NoFacts(), self.clusters)  # type: ignore[arg-type]  # no network is read
 
     def after(self, outcomes: Mapping[NodeKey, Outcome], entry: Entry | None = HELD) -> list[str]:
         """The names of the Secrets that are wanted after a pass with these outcomes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -108,7 +109,7 @@ async def read_all(reads: Sequence[Coroutine[Any, Any, DecodedResource | None]])
     return found
 
 
-class InnerDriver:
+class InnerDriver(ABC):
     """The reads of a kind of things in a cluster. Each is asked for by its name there: no list shows more.
 
     A kind says how it reads and lists them, and adds its writes.
@@ -118,27 +119,28 @@ class InnerDriver:
         self._client = client
         self._type = resource_type
 
-    async def _read(self, cluster: str, name: str) -> DecodedResource | None:
-        raise NotImplementedError
+    @abstractmethod
+    async def _read_named(self, cluster: str, name: str) -> DecodedResource | None:
+        """Read what has this name in a cluster; None where there is none."""
 
+    @abstractmethod
     async def _list_names(self, cluster: str) -> list[str]:
         """List the names in a cluster. Raises NotFound where there is no such cluster."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _read_by_id(self, ident: str) -> DecodedResource | None:
         """Read what has this ARN; a later one of its name has another."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _name_of(self, request: Request) -> str:
         """Return the name in its cluster, by a request."""
-        raise NotImplementedError
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found = await read_all([self._read_by_id(ref.id) for ref in refs])
         return {seen.id: seen.to_observed() for seen in found if seen}
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        found = await read_all([self._read(*self._place_of(want.request)) for want in wants])
+        found = await read_all([self._read_named(*self._place_of(want.request)) for want in wants])
         return {want.key: [seen.to_observed()] if seen else [] for want, seen in zip(wants, found, strict=True)}
 
     def _place_of(self, request: Request) -> tuple[str, str]:
@@ -154,7 +156,7 @@ class InnerDriver:
         pairs = [(cluster, name) for cluster in sorted(clusters) for name in await self._list_names(cluster)]
         found: list[Observed] = []
         for some in chunks(pairs, READS_AT_ONCE):
-            seen = await read_all([self._read(*pair) for pair in some])
+            seen = await read_all([self._read_named(*pair) for pair in some])
             found += [
                 one.to_observed()
                 for pair, one in zip(some, seen, strict=True)

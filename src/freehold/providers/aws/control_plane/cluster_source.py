@@ -1,4 +1,4 @@
-"""What a kubeconfig needs of AWS beside a pass: the cluster as EKS describes it, and tokens for it."""
+"""The source of what a kubeconfig needs beside a pass: the cluster as EKS describes it, and tokens for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a control plane wants of EKS, in a normal form: equal for every spelling of one wish. Pure."""
+"""The plan of what a control plane wants of EKS, in a normal form: equal for every spelling of one wish. Pure."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class EksAccessEntryDriver(InnerDriver):
 
     # -- reads ----------------------------------------------------------------------------------------------------
 
-    async def _read(self, cluster: str, name: str) -> DecodedResource | None:
+    async def _read_named(self, cluster: str, name: str) -> DecodedResource | None:
         try:
             body = await eks.describe(
                 self._client, "describe_access_entry", f"{name} in {cluster}", "accessEntry",
@@ -126,7 +126,7 @@ class EksAccessEntryDriver(InnerDriver):
         if named is None:
             return None
         first = self._principals.get(ident) or _without_path(ident, named)
-        seen = await self._read(named.cluster, first)
+        seen = await self._read_named(named.cluster, first)
         if (seen and seen.id == ident) or ident in self._principals:
             return seen if seen and seen.id == ident else None
         try:
@@ -136,7 +136,7 @@ class EksAccessEntryDriver(InnerDriver):
         word = named.rest.rpartition("/")[2]
         for principal in principals:
             if principal != first and principal.rpartition("/")[2] == word:
-                seen = await self._read(named.cluster, principal)
+                seen = await self._read_named(named.cluster, principal)
                 if seen and seen.id == ident:
                     return seen
         return None

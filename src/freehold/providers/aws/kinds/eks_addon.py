@@ -84,7 +84,7 @@ class EksAddonDriver(InnerDriver):
         Raises NotReady while EKS is at it, because what is to be read then is what was before.
         """
         cluster, name = _place(ref)
-        is_ = await self._read(cluster, name)
+        is_ = await self._read_named(cluster, name)
         if is_ is None or not any(is_.attributes[each] != changes[each] for each in _find_said(changes)):
             return
         said = {member: changes[each] for each, member in _MEMBERS.items() if changes.get(each)}
@@ -99,7 +99,7 @@ class EksAddonDriver(InnerDriver):
         kept = {"preserve": True} if PRESERVE in ref.told else {}
         await self._write("delete_addon", f"{name} of {cluster}", clusterName=cluster, addonName=name, **kept)
 
-    async def _read(self, cluster: str, name: str) -> DecodedResource | None:
+    async def _read_named(self, cluster: str, name: str) -> DecodedResource | None:
         body = await eks.describe(
             self._client, "describe_addon", f"{name} of {cluster}", "addon", clusterName=cluster, addonName=name
         )
@@ -107,7 +107,7 @@ class EksAddonDriver(InnerDriver):
 
     async def _read_by_id(self, ident: str) -> DecodedResource | None:
         named = InnerName.parse(ident)
-        seen = await self._read(named.cluster, named.rest) if named else None
+        seen = await self._read_named(named.cluster, named.rest) if named else None
         return seen if seen and seen.id == ident else None
 
     async def _list_names(self, cluster: str) -> list[str]:

@@ -52,15 +52,15 @@ class EksClusterDriver:
         return decode(body["cluster"]).to_observed()
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
-        found = await eks.read_all([self._read(cluster_name(ref.id)) for ref in refs])
+        found = await eks.read_all([self._read_named(cluster_name(ref.id)) for ref in refs])
         return {seen.id: seen.to_observed() for seen in found if seen}
 
-    async def _read(self, name: str) -> DecodedResource | None:
+    async def _read_named(self, name: str) -> DecodedResource | None:
         body = await eks.describe_cluster(self._client, name)
         return decode(body) if body else None
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        found = await eks.read_all([self._read(want.name) for want in wants])
+        found = await eks.read_all([self._read_named(want.name) for want in wants])
         return {want.key: [seen.to_observed()] if seen else [] for want, seen in zip(wants, found, strict=True)}
 
     async def by_nonce(
@@ -73,7 +73,7 @@ class EksClusterDriver:
         for some in chunks(sorted({*map(str, listed), *wanted}), READS_AT_ONCE):
             found += [
                 seen.to_observed()
-                for seen in await eks.read_all([self._read(name) for name in some])
+                for seen in await eks.read_all([self._read_named(name) for name in some])
                 if seen and (seen.name in wanted or birth_tags.has_birth_nonce(seen.tags, nonces))
             ]
         return found
@@ -111,7 +111,7 @@ class EksClusterDriver:
         """
         name = cluster_name(ref.id)
         found = await delete_blockers.described_interfaces(self._client, f"Amazon EKS {name}")
-        later = await self._read(name) if found else None
+        later = await self._read_named(name) if found else None
         return [] if later and later.state is not State.DELETING else found
 
 
