@@ -47,7 +47,7 @@ class WantedControlPlane(WantedCluster):
 
 @dataclass(frozen=True)
 class Circumstances:
-    """The inputs of a plan of a control plane: its names, record and gates, the answers of AWS, and the objects around."""
+    """The inputs of a plan: names, record and gates of a control plane, the answers of AWS, and the objects around."""
 
     names: AWSClusterNames
     journal: Journal
