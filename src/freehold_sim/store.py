@@ -1,19 +1,20 @@
 """The state file of simulated clouds: plain JSON, replaced atomically, so that a killed process loses nothing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from freehold_sim.simulated import LoggedCall, SimulatedCloud
 
-_KEPT_CALLS = 1000
+_KEPT_READS = 1000
+_KEPT_WRITES = 10_000
 
 
 @dataclass(frozen=True)
 class SavedCloud:
-    """The saved part of one cloud: its state and the last calls."""
+    """The saved part of one cloud: its state and the calls that were kept."""
 
     state: dict[str, Any]
     calls: list[LoggedCall]
@@ -28,17 +29,24 @@ class Saved:
 
 
 def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
-    """Write the clouds to `path`, each with the last thousand calls of its log."""
+    """Write the clouds to `path`, each with the last calls of its log: more writes than reads."""
     content = {
         "time": now,
         "clouds": {
-            name: {"data": cloud.state(), "calls": [list(call) for call in cloud.calls[-_KEPT_CALLS:]]}
+            name: {"data": cloud.state(), "calls": [list(call) for call in _list_kept(cloud.calls)]}
             for name, cloud in clouds.items()
         },
     }
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(json.dumps(content, separators=(",", ":")))
     fresh.replace(path)
+
+
+def _list_kept(calls: Sequence[LoggedCall]) -> list[LoggedCall]:
+    """List the calls to save, in their order. Reads are many, and polls of a slow machine must not push writes out."""
+    writes = [call for call in calls if call.mutating][-_KEPT_WRITES:]
+    reads = [call for call in calls if not call.mutating][-_KEPT_READS:]
+    return sorted([*writes, *reads], key=lambda call: call.sequence)
 
 
 def load(path: Path) -> Saved | None:

@@ -50,6 +50,21 @@ def test_changes_under_way_survive_in_a_file(account: Any, tmp_path: Any) -> Non
     assert again.calls[-1] == account.cloud.calls[-1]
 
 
+def test_a_saved_file_keeps_every_write_however_many_reads_follow(account: Any, tmp_path: Any) -> None:
+    account.vpc.create_vpc(name="net")
+    wrote = [call for call in account.cloud.calls if call.mutating]
+    read = account.cloud.calls[-1]._replace(mutating=False)
+    last = account.cloud.calls[-1].sequence
+    account.cloud.calls += [read._replace(sequence=last + number) for number in range(1, 2001)]
+    store.save({"ibm": account.cloud}, account.cloud.clock.now(), tmp_path / "world.json")
+    saved = store.load(tmp_path / "world.json")
+    assert saved is not None
+    kept = saved.clouds["ibm"].calls
+    assert [call for call in kept if call.mutating] == wrote
+    assert wrote and len(kept) == 1000 + len(wrote)
+    assert kept[-1] == account.cloud.calls[-1]
+
+
 def test_a_file_from_before_there_was_a_second_cloud_is_read(account: Any, tmp_path: Any) -> None:
     account.vpc.create_vpc(name="net")
     path = tmp_path / "world.json"
