@@ -22,10 +22,10 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from benchmarks.rows import Explained, Row
-from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
 from freehold.controllers.secret_writer import SecretWriter
+from freehold.controllers.settings import Settings as OperatorSettings
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.kube.resources import Key
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount

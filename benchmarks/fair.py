@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from benchmarks import herd
 from benchmarks.powervs import critical_create, critical_delete, named
 from benchmarks.rows import Explained, Row
-from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.settings import Settings as OperatorSettings
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.providers.access.accounts import Binding, OneAccount
 from freehold.providers.access.limits import Limits

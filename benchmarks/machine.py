@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.rows import Explained, Row
 from freehold.api import names
-from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.settings import Settings as OperatorSettings
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.limits import Limits

@@ -17,8 +17,8 @@ from benchmarks import herd, widgets
 from benchmarks.processes import Child, Usage, child
 from benchmarks.rows import Row
 from freehold.api import names
-from freehold.controllers.app import Settings
 from freehold.controllers.keyring.stored_form import RingDocument, StoredKey, dumps
+from freehold.controllers.settings import Settings
 from freehold.engine.interface import Intervals
 from freehold.engine.keys import KeyRing
 from freehold.kube.resources import Json, Resource, key_of

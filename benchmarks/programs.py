@@ -63,7 +63,8 @@ async def new_cloud(profile: str, speed: str) -> None:
 
 async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.cli.local.memory import collected_seldom, use_few_arenas
-    from freehold.controllers.app import Operator, Settings
+    from freehold.controllers.app import Operator
+    from freehold.controllers.settings import Settings
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import Connection
     from freehold.providers.access.limits import Limits

@@ -31,7 +31,8 @@ from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
 from freehold.cli.local.credentials import access_of
 from freehold.cli.local.simulator import limits_of
-from freehold.controllers.app import Operator, RingSecret, Settings
+from freehold.controllers.app import Operator
+from freehold.controllers.settings import RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.kube.config import load
 from freehold.providers.crds import PLACEHOLDERS

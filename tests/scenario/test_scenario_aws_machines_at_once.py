@@ -9,9 +9,9 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.settings import Settings as OperatorSettings
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.access.limits import Limits

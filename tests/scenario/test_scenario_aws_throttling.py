@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from freehold.api import names
-from freehold.controllers.app import Settings as OperatorSettings
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.settings import Settings as OperatorSettings
 from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.engine.keyed_codec import NODE, OWNER
 from freehold.providers.access.accounts import Binding, OneAccount

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates
 from freehold.api.served import ServedName
+from freehold.controllers.settings import Settings
 from freehold.providers.access.accounts import KnownAccounts
-from freehold.providers.base import CloudAccess, CloudConnection, ConnectionContext
+from freehold.providers.access.audit import Audit
+from freehold.providers.base import CloudAccess, CloudConnection, ConnectionContext, ObjectReader
 from freehold.providers.registry import PROVIDERS, object_kind_of, provider_of
 
 Connections = Mapping[str, CloudConnection]
 """Connections by provider name."""
+
+
+def open_connections(settings: Settings, client: ObjectReader, stack: ExitStack, audit: Audit) -> Connections:
+    """Connect to the clouds. Their resources are closed with ``stack``."""
+    shared = ConnectionContext(
+        client,
+        settings.own_namespace,
+        settings.clock,
+        audit,
+        settings.intervals,
+        settings.new_limits,
+        settings.observers.wrap_port,
+        stack,
+        settings.gates,
+        settings.gc_selector,
+    )
+    return connect(settings.access, shared)
 
 
 def connect(access: Mapping[str, CloudAccess], shared: ConnectionContext) -> Connections:

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from freehold.controllers import predicates
+from freehold.controllers.health import Health
 from freehold.controllers.timing import DomainTime
 from freehold.controllers.workqueue import Backoff, Priority, WorkQueue
 from freehold.engine.errors import CloudError
@@ -57,26 +58,6 @@ class WatchedResource:
     concerns: Callable[[Json], Iterable[Key]]
     predicate: predicates.Predicate = predicates.anything_changed
     namespace: str = ""
-
-
-@dataclass(frozen=True)
-class Health:
-    """The health of a controller, for probes and people. Ages are in seconds of wall time.
-
-    ``problem`` says why nothing can be served, where that is known. ``followed`` is the state of the watch of each
-    resource, ``silent`` the longest time since a watch heard from the server, ``busy`` how long the
-    longest reconcile in hand has been running.
-    """
-
-    ready: bool
-    followed: dict[str, WatchState]
-    silent: float
-    busy: float
-    last_progress: float
-    queued: int
-    scheduled: int
-    restarts: int
-    problem: str = ""
 
 
 def _forget(last: Json) -> None:

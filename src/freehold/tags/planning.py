@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from typing import Final, Protocol, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from freehold.controllers.app import Settings, open_connections
+from freehold.controllers.connections import open_connections
 from freehold.controllers.plan.planner import GivenRing, NoEvents
+from freehold.controllers.settings import Settings
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError, NeedsPerson
 from freehold.engine.keys import KeyRing

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.app import build_watches
 from freehold.controllers.owner_cluster import OwnerClusterReader
+from freehold.controllers.watches import build_watches
 from freehold.kube.errors import Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource

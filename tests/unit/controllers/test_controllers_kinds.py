@@ -6,8 +6,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 
-from freehold.controllers.app import merge_health
-from freehold.controllers.controller import Health
+from freehold.controllers.health import Health, merge_health
 from freehold.engine.clock import ManualClock
 from freehold.engine.interface import Intervals
 from freehold.providers import crds

@@ -9,8 +9,8 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import ClusterLink, ParentName, ServedName
-from freehold.controllers.app import build_watches
 from freehold.controllers.owner_cluster import OwnerClusterReader, build_cluster_mapper, map_machine, map_parent
+from freehold.controllers.watches import build_watches
 from freehold.kube.errors import Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from freehold.api import names
-from freehold.controllers.app import ConflictingProvider, refuse_peers
+from freehold.controllers.peers import ConflictingProvider, refuse_peers
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, ObjectNotFound, ServerUnavailable
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER

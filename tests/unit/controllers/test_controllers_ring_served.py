@@ -11,9 +11,10 @@ import pytest
 
 from freehold.api import names
 from freehold.cli.local.look_service import LookService
-from freehold.controllers.app import Operator, RingSecret, Settings
+from freehold.controllers.app import Operator
 from freehold.controllers.keyring.file import FileRing
 from freehold.controllers.keyring.stored_form import RingDocument
+from freehold.controllers.settings import RingSecret, Settings
 from freehold.engine import journal as journals
 from freehold.engine.journal import Journal
 from freehold.engine.ownership import Owner

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.controllers.app import ConflictingProvider, Operator, Settings
+from freehold.controllers.app import Operator
 from freehold.controllers.controller import Controller, Done, RequeueAfter, WatchedResource, _matters
 from freehold.controllers.objects import ApiObject
+from freehold.controllers.peers import ConflictingProvider
+from freehold.controllers.settings import Settings
 from freehold.controllers.workqueue import Backoff
 from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient

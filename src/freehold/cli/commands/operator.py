@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,64 +25,75 @@ from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
     from freehold.controllers.observers import Observers
+    from freehold.controllers.settings import Settings
 
 
-def run(
-    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
-    metrics_address: tuple[str, int] | None,
-) -> None:  # fmt: skip
+@dataclass(frozen=True)
+class OperatorOptions:
+    """The options of the command, by the names that click gives them."""
+
+    kubeconfig: str
+    cluster_api: str
+    namespace: str
+    keys_namespace: str
+    simulator: str
+    workers: int
+    audit: Path | None
+    feature_gates: FeatureGates
+    gc_selector: Selector | None
+    metadata: Configuration
+    metrics_address: tuple[str, int] | None
+
+
+def run(options: OperatorOptions) -> None:
     """Run the command until it is told to stop (SIGTERM, Ctrl-C). Raises CliError."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
     use_few_arenas()
     try:
-        with onlookers_of(metrics_address) as onlookers, collected_seldom():
-            run_to_end(
-                _operate(
-                    kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,
-                    gc_selector, metadata, onlookers,
-                )
-            )  # fmt: skip
+        with onlookers_of(options.metrics_address) as onlookers, collected_seldom():
+            run_to_end(_operate(options, onlookers))
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
 
 
-async def _operate(
-    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, metadata: Configuration,
-    onlookers: Observers,
-) -> None:  # fmt: skip
-    from freehold.controllers.app import ConflictingProvider, Operator, RingSecret, Settings
-    from freehold.engine.clock import SystemClock
-    from freehold.kube.config import load, read_pod_namespace
+async def _operate(options: OperatorOptions, onlookers: Observers) -> None:
+    from freehold.controllers.app import Operator
+    from freehold.controllers.peers import ConflictingProvider
     from freehold.providers.access.audit import AuditInUse
 
-    connection = load(kubeconfig=kubeconfig)
-    clock = await clock_of(simulator) if simulator else SystemClock()
-    settings = Settings(
-        kube=connection,
-        access=access_of(simulator),
-        cluster_api=cluster_api,
-        namespace=namespace or None,
-        workers=workers,
-        clock=clock,
-        new_limits=lambda: limits_of(clock, simulator),
-        audit=audit,
-        gates=feature_gates,
-        gc_selector=gc_selector,
-        observers=onlookers,
-        metadata=metadata,
-        keys=RingSecret(keys_namespace or read_pod_namespace(kubeconfig) or RingSecret().namespace),
-    )
-    if not simulator:
+    settings = await _build_settings(options, onlookers)
+    if not options.simulator:
         _tell_missing()
     kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
-    say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
+    say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}")
     try:
         await Operator(settings).run()
     except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
+
+
+async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Settings:
+    from freehold.controllers.settings import RingSecret, Settings
+    from freehold.engine.clock import SystemClock
+    from freehold.kube.config import load, read_pod_namespace
+
+    clock = await clock_of(options.simulator) if options.simulator else SystemClock()
+    return Settings(
+        kube=load(kubeconfig=options.kubeconfig),
+        access=access_of(options.simulator),
+        cluster_api=options.cluster_api,
+        namespace=options.namespace or None,
+        workers=options.workers,
+        clock=clock,
+        new_limits=lambda: limits_of(clock, options.simulator),
+        audit=options.audit,
+        gates=options.feature_gates,
+        gc_selector=options.gc_selector,
+        observers=onlookers,
+        metadata=options.metadata,
+        keys=RingSecret(options.keys_namespace or read_pod_namespace(options.kubeconfig) or RingSecret().namespace),
+    )
 
 
 def _tell_missing() -> None:

@@ -133,7 +133,7 @@ def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command
 
-    command.run(**given)
+    command.run(command.OperatorOptions(**given))
 
 
 @click.command(short_help="Show the log of the operator of a state directory.")

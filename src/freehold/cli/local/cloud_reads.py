@@ -22,9 +22,9 @@ from freehold.kube.resources import Json
 from freehold.providers.registry import SERVED, served_of
 
 if TYPE_CHECKING:
-    from freehold.controllers.app import Settings
     from freehold.controllers.connections import Connections
     from freehold.controllers.plan.plan import Plan
+    from freehold.controllers.settings import Settings
     from freehold.engine.keys import KeyRing
     from freehold.providers.access.accounts import CloudAccount
 
@@ -44,7 +44,7 @@ async def plan_objects(
 
 async def settings_of(session: Session, target: Access, simulator: str) -> Settings:
     """Return those of an operator, for a command that does a part of its work here."""
-    from freehold.controllers.app import RingSecret, Settings
+    from freehold.controllers.settings import RingSecret, Settings
 
     return Settings(
         kube=session.client.connection,
@@ -90,7 +90,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
 
 def connections_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Connections:
     """Connect to the clouds as an operator does, for a command that only reads."""
-    from freehold.controllers.app import open_connections
+    from freehold.controllers.connections import open_connections
     from freehold.providers.access.audit import NoAudit
 
     return open_connections(settings, session.client, stack.enter_context(ExitStack()), NoAudit())

@@ -13,11 +13,11 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
-    from freehold.controllers.app import Settings
     from freehold.controllers.keyring.stored_form import RingStore
     from freehold.controllers.plan.collection import CollectionPlan
     from freehold.controllers.plan.list_cache import ListCache
     from freehold.controllers.plan.plan import Plan
+    from freehold.controllers.settings import Settings
     from freehold.engine.keys import KeyRing
 
 

@@ -19,8 +19,8 @@ from freehold.kube.resources import Json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from freehold.controllers.app import Settings
     from freehold.controllers.plan.collection import CollectionPlan
+    from freehold.controllers.settings import Settings
     from freehold.engine.keys import KeyRing
     from freehold.kube.client import KubeClient
 

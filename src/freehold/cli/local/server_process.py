@@ -34,7 +34,8 @@ from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import NotAStore, Store, in_words
 
 if TYPE_CHECKING:
-    from freehold.controllers.app import Operator, Settings
+    from freehold.controllers.app import Operator
+    from freehold.controllers.settings import Settings
 
 _STOP_SECONDS = 20.0
 
@@ -159,7 +160,7 @@ def _definitions() -> list[dict[str, Any]]:
 
 
 def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
-    from freehold.controllers.app import Settings  # with the vendor's SDKs: only where they are needed
+    from freehold.controllers.settings import Settings  # with the vendor's SDKs: only where they are needed
     from freehold.engine.interface import Intervals
     from freehold.tags.policy.configuration import Configuration
 
@@ -183,7 +184,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
 
 async def _require_ring(settings: Settings) -> None:
     """Raise CliError without a key ring: the operator would wait for it, and a person at a terminal is told at once."""
-    from freehold.controllers.app import build_keeper
+    from freehold.controllers.keyring.opening import build_keeper
 
     async with KubeClient(settings.kube) as client:
         keeper = build_keeper(client, settings)

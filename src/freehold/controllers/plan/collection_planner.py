@@ -13,12 +13,12 @@ from freehold.collection.rules import Delete, Verdict, judge, judge_all
 from freehold.collection.survey import Survey
 from freehold.collection.sweep import describe_namesakes, describe_running_machines
 from freehold.collection.things import DEFAULT_TASKS, CollectionTask
-from freehold.controllers.app import Settings, open_connections
 from freehold.controllers.collecting import find_rivals
-from freehold.controllers.connections import find_accounts
+from freehold.controllers.connections import find_accounts, open_connections
 from freehold.controllers.owner_cluster import OwnerClusterReader
 from freehold.controllers.plan.collection import CollectionPlan, Fate, Leftover
 from freehold.controllers.read_only_context import build_read_only_context
+from freehold.controllers.settings import Settings
 from freehold.engine.collection import Site
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError

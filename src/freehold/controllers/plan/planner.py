@@ -13,8 +13,7 @@ from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.collection.policy import Collect
 from freehold.collection.survey import Survey
-from freehold.controllers.app import Settings, open_connections
-from freehold.controllers.connections import find_accounts
+from freehold.controllers.connections import find_accounts, open_connections
 from freehold.controllers.controller import Done, RequeueAfter
 from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims
@@ -25,6 +24,7 @@ from freehold.controllers.plan.plan import PlanAction
 from freehold.controllers.plan.plan import PlanRow as PlanRow
 from freehold.controllers.plan.rows import build_rows
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.settings import Settings
 from freehold.engine import decisions
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock

@@ -1,0 +1,42 @@
+"""Health of controllers, for probes and people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from freehold.kube.watch import WatchState
+
+
+@dataclass(frozen=True)
+class Health:
+    """The health of a controller, for probes and people. Ages are in seconds of wall time.
+
+    ``problem`` says why nothing can be served, where that is known. ``followed`` is the state of the watch of each
+    resource, ``silent`` the longest time since a watch heard from the server, ``busy`` how long the
+    longest reconcile in hand has been running.
+    """
+
+    ready: bool
+    followed: dict[str, WatchState]
+    silent: float
+    busy: float
+    last_progress: float
+    queued: int
+    scheduled: int
+    restarts: int
+    problem: str = ""
+
+
+def merge_health(healths: Sequence[Health]) -> Health:
+    """Merge the health of several controllers: ready when all are, with the oldest of all ages."""
+    return Health(
+        ready=all(each.ready for each in healths),
+        followed={name: state for each in healths for name, state in each.followed.items()},
+        silent=max(each.silent for each in healths),
+        busy=max(each.busy for each in healths),
+        last_progress=min(each.last_progress for each in healths),
+        queued=sum(each.queued for each in healths),
+        scheduled=sum(each.scheduled for each in healths),
+        restarts=sum(each.restarts for each in healths),
+    )
