@@ -120,7 +120,8 @@ class ObjectKind:
 
     ``describe`` gives its model and columns, which are slow to import. ``adapt`` gives what serves an object in an
     account of the provider. ``cluster_name`` serves a kind that is once in an account. ``own`` are the kinds of
-    resources that only its objects have; the first kind of a provider needs none.
+    resources that only its objects have; the first kind of a provider needs none. ``secret_verbs`` are what is done
+    with Secrets in the namespace of an object, in the words of RBAC.
     """
 
     served: ServedName
@@ -128,6 +129,7 @@ class ObjectKind:
     adapt: Callable[[Any, ConnectionContext], Adapter]
     cluster_name: ClusterName = _refuse_cluster_name
     own: frozenset[str] = frozenset()
+    secret_verbs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class Provider:
     ``templates`` those of which Cluster API makes objects: they have a CRD, and nothing here reads them,
     ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
     kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
-    the same kinds. ``types`` gives the kinds of ``referred`` and ``tags`` with their models and columns.
+    the same kinds. ``identity_secrets``: objects of ``referred`` name Secrets in the operator's namespace. ``types``
+    gives the kinds of ``referred`` and ``tags`` with their models and columns.
 
     ``has_credentials`` looks for credentials in an environment without asking anybody. A person sets ``variable``,
     which ``how`` explains; ``without`` says what happens where there are none. The values of ``secrets`` are shown
@@ -202,5 +205,6 @@ class Provider:
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""
+    identity_secrets: bool = False
     example: str = ""
     other_clients: Callable[[str], Sequence[str]] = _none_told

@@ -84,6 +84,7 @@ AWS = Provider(
     types=_types,
     placeholders=PLACEHOLDERS,
     upstream="infrastructure-aws",
+    identity_secrets=True,
     example="examples/aws-cluster.yaml",
     other_clients=other_clients,
 )

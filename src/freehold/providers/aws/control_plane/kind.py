@@ -104,4 +104,5 @@ CONTROL_PLANE = ObjectKind(
     _adapt,
     _name,
     own=frozenset({CLUSTER_KIND, ROLE_KIND, OIDC_KIND, ADDON_KIND, ACCESS_ENTRY_KIND}),
+    secret_verbs=("get", "create", "patch"),
 )

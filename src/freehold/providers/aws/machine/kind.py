@@ -53,4 +53,4 @@ def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     return AWSMachineAdapter(account.machine_facts)
 
 
-MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt)
+MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt, secret_verbs=("get",))
