@@ -22,16 +22,17 @@ from e2e_operator_lab import (
     manifests,
     simulated_cloud,
 )
-from e2e_rights import NAMESPACE as OWN
 from e2e_rights import RING, judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, kubectl_missing, running, until
 from test_e2e_metadata import Account
 from test_e2e_operator_eks import MACHINE_CRD, TEMPLATE, VALUES
 
 from freehold.api import names
+from freehold.install.options import NAMESPACE as OWN
+from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
 from harness.metadata import CLASSIFIER
-from harness.rbac import Attributes
+from harness.rbac import Attributes, Right
 
 pytestmark = pytest.mark.e2e
 
@@ -153,11 +154,18 @@ def drift_twice(kubectl: Kubectl, account: Account, group: str) -> None:
     until(lambda: 2 in counts(), "the event is told twice")
 
 
+def needed_elsewhere(right: Right) -> bool:
+    """Say whether another suite uses it: a ring that is not there is made, and leaders are elected where asked for."""
+    return right.resource == "leases" or (right.resource, right.verb, right.namespace) == ("secrets", "create", OWN)
+
+
 def change_secret(kubectl: Kubectl) -> None:
     """Take a label off a Secret that the operator keeps, and wait until it is there again."""
     kubectl.run("label", "secret", "eks-kubeconfig", f"{names.CLUSTER_NAME_LABEL}-")
     labels = f"{{.metadata.labels.{names.CLUSTER_NAME_LABEL}}}".replace(".x-k8s.io", r"\.x-k8s\.io")
-    until(lambda: "eks" in kubectl.run("get", "secret", "eks-kubeconfig", "-o", f"jsonpath={labels}"), "the label is back")
+    until(
+        lambda: "eks" in kubectl.run("get", "secret", "eks-kubeconfig", "-o", f"jsonpath={labels}"), "the label is back"
+    )
 
 
 def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
@@ -169,7 +177,7 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
     group = account.group("of-tags", owner="x", **{CLASSIFIER: "owned"})
     core = CoreStandIn(Http(server, "", TEAM), TEAM, "eks")
     template = fill_in(TEMPLATE, {**VALUES, "CLUSTER_NAME": "eks", "WORKER_MACHINE_COUNT": "1"})
-    with judged(server.url, shipped_rights(), tmp_path) as (proxy, kubeconfig):
+    with judged(server.url, shipped_rights(InstallOptions(webhook=False)), tmp_path) as (proxy, kubeconfig):
         proxy.before = Meeting(server)
         with core.running(), operator(kubeconfig, cloud, log):
             kubectl.run("apply", "-f", "-", stdin=template)
@@ -184,7 +192,7 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
             ours = "ibmpowervscluster,awscluster,cloudmetadata,awsmetadata,ibmmetadata"
             kubectl.run("delete", ours, "--all", PATIENTLY)
             kubectl.run("delete", "cluster/eks", "--ignore-not-found", PATIENTLY)
-        assert proxy.verdicts.refused == []
-        assert not proxy.unused, "\n".join(map(str, proxy.unused))
+        unused = [str(each) for each in proxy.unused if not needed_elsewhere(each)]
+        assert (proxy.verdicts.refused, unused) == ([], [])
     assert "forbidden" not in log.read_text()
     assert [cloud.of(TEAM), cloud.of_aws(TEAM)] == [[], []]

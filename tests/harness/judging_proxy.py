@@ -117,6 +117,10 @@ class JudgingProxy:
         self._following.add(task)
         try:
             return await self._stream(session, request)
+        except aiohttp.ClientError:  # the server behind is away: so is this one
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=502)
         finally:
             self._following.discard(task)
 
