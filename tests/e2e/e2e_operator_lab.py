@@ -28,7 +28,7 @@ import yaml
 from e2e_client import MERGE, Kubectl
 from e2e_operator_witness import Json, Witness
 from e2e_rights import judged, shipped_rights
-from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
+from e2e_servers import PATIENCE, PATIENTLY, Server, ended, kubectl_missing, running, until
 
 from freehold.cli.local.credentials import access_of
 from freehold.cli.local.simulator import limits_of
@@ -353,6 +353,18 @@ class Stage:
         for crd in (*(each for each in OUR_CRDS if each["spec"]["scope"] == "Namespaced"), *UPSTREAM_CRDS):
             gone = requests.delete(_objects_url(self.server, crd, self.namespace), timeout=PATIENCE)
             assert gone.status_code in (200, 404), gone.text
+
+
+@contextlib.contextmanager
+def embedded_with(folder: Path, crds: list[Json]) -> Iterator[Server]:
+    """An embedded server of a module alone, with these CRDs."""
+    if kubectl_missing():
+        pytest.skip("kubectl is not on PATH")
+    with running("embedded", folder) as started:
+        url = f"{started.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        for each in crds:
+            assert requests.post(url, json=each, timeout=PATIENCE).status_code in (201, 409)
+        yield started
 
 
 @contextlib.contextmanager

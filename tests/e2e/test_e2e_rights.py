@@ -19,15 +19,18 @@ from e2e_operator_lab import (
     Cloud,
     Json,
     aws,
+    embedded_with,
     manifests,
     simulated_cloud,
 )
 from e2e_rights import RING, judged, shipped_rights
-from e2e_servers import PATIENCE, PATIENTLY, Server, ended, kubectl_missing, running, until
+from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 from test_e2e_metadata import Account
 from test_e2e_operator_eks import MACHINE_CRD, TEMPLATE, VALUES
 
 from freehold.api import names
+from freehold.controllers.keyring.secret import ENTRY
+from freehold.controllers.keyring.stored_form import RingDocument, dumps
 from freehold.install.options import NAMESPACE as OWN
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
@@ -37,6 +40,7 @@ from harness.rbac import Attributes, Right
 pytestmark = pytest.mark.e2e
 
 SPEED = 240.0
+CRDS = [*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD]
 TEAM = "team"
 """The namespace of all objects."""
 INFRASTRUCTURE = f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}"
@@ -45,12 +49,7 @@ INFRASTRUCTURE = f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of this module alone: its operator serves all namespaces."""
-    if kubectl_missing():
-        pytest.skip("kubectl is not on PATH")
-    with running("embedded", tmp_path_factory.mktemp("server")) as started:
-        for each in (*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD):
-            url = f"{started.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-            assert requests.post(url, json=each, timeout=PATIENCE).status_code in (201, 409)
+    with embedded_with(tmp_path_factory.mktemp("server"), CRDS) as started:
         yield started
 
 
@@ -87,14 +86,14 @@ def a_list(*items: Json) -> Json:
     return {"apiVersion": "v1", "kind": "List", "items": list(items)}
 
 
-def surroundings() -> Json:
-    """What an administrator makes: namespaces, an empty key ring, identities, and who may use them."""
+def administered(**ring: str) -> Json:
+    """What an administrator makes: namespaces, a key ring, or an empty one, identities, and who may use them."""
     keys = {"AccessKeyID": "AKIASIMULATED0000001", "SecretAccessKey": "s3cret"}
     chosen = {"selector": {"matchLabels": {"kubernetes.io/metadata.name": TEAM}}}
     return a_list(
         made("Namespace", OWN, "v1"),
         made("Namespace", TEAM, "v1"),
-        made("Secret", RING, "v1", OWN),
+        made("Secret", RING, "v1", OWN, stringData=ring),
         made("Secret", "aws-keys", "v1", OWN, stringData=keys),
         made("AWSClusterControllerIdentity", "default", spec={"allowedNamespaces": chosen}),
         made("AWSClusterStaticIdentity", "keys", spec={"secretRef": "aws-keys", "allowedNamespaces": {}}),
@@ -172,7 +171,7 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
     server: Server, cloud: Cloud, tmp_path: Path
 ) -> None:
     kubectl, log = Kubectl(server, TEAM, tmp_path), tmp_path / "operator.log"
-    Kubectl(server, OWN, tmp_path).apply(surroundings())
+    Kubectl(server, OWN, tmp_path).apply(administered())
     account = Account(cloud)
     group = account.group("of-tags", owner="x", **{CLASSIFIER: "owned"})
     core = CoreStandIn(Http(server, "", TEAM), TEAM, "eks")
@@ -195,4 +194,25 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
         unused = [str(each) for each in proxy.unused if not needed_elsewhere(each)]
         assert (proxy.verdicts.refused, unused) == ([], [])
     assert "forbidden" not in log.read_text()
-    assert [cloud.of(TEAM), cloud.of_aws(TEAM)] == [[], []]
+    assert [*cloud.of("power"), *cloud.of_aws("freehold.dev/owner")] == []
+
+
+def test_a_kind_without_rights_is_named_and_the_others_are_served(server: Server, cloud: Cloud, tmp_path: Path) -> None:
+    """When the right is given later, nothing has to be started again.
+
+    Only the first key ring is not made before all kinds can be read: an object may name a key of a lost one.
+    """
+    kubectl, log = Kubectl(server, TEAM, tmp_path), tmp_path / "operator.log"
+    Kubectl(server, OWN, tmp_path).apply(administered(**{ENTRY: dumps(RingDocument.create(0.0))}))
+    every = shipped_rights(InstallOptions(webhook=False))
+    less = tuple(each for each in every if not each.resource.startswith("awsclusters"))
+    with judged(server.url, less, tmp_path) as (proxy, kubeconfig), operator(kubeconfig, cloud, log):
+        kubectl.apply(objects())
+        kubectl.run("wait", "ibmpowervscluster/power", "--for=condition=Ready", PATIENTLY)
+        kubectl.run("delete", "ibmpowervscluster/power", PATIENTLY)
+        assert "status" not in kubectl.json("get", "awscluster", "aws")
+        proxy.rights = every
+        kubectl.run("wait", "awscluster/aws", "--for=condition=Ready", PATIENTLY)
+        kubectl.run("delete", "awscluster,cloudmetadata,awsmetadata,ibmmetadata", "--all", PATIENTLY)
+        assert {each.resource for each in proxy.verdicts.refused} == {"awsclusters"}
+    assert "cannot watch awsclusters.infrastructure.cluster.x-k8s.io" in log.read_text()

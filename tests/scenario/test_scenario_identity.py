@@ -6,6 +6,7 @@ Source: docs/reference/capi-contract.md C28, C34.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -205,6 +206,23 @@ def test_what_was_released_is_not_said_to_be_left_behind() -> None:
     harness.up()
     harness.down()
     harness.process.report_gone(harness.object.raw)
+    assert "ResourcesLeftBehind" not in {reason for _, reason, _ in harness.events.said}
+
+
+def test_an_end_that_the_watch_shows_before_the_answer_is_here_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    harness = Harness()
+    harness.up()
+    patch = harness.object.patch
+
+    def patch_and_tell(change: Mapping[str, Any], subresource: str = "") -> None:
+        patch(change, subresource)
+        if harness.object.gone:
+            harness.process.report_gone(harness.object.raw)
+
+    monkeypatch.setattr(harness.object, "patch", patch_and_tell)
+    harness.down()
     assert "ResourcesLeftBehind" not in {reason for _, reason, _ in harness.events.said}
 
 

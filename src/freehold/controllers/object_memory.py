@@ -17,7 +17,8 @@ class ObjectMemo:
     """The memory of one object: what was seen of its resources, in which account, at which generation of its spec.
 
     ``open_decisions`` are those of the last pass. ``record`` is the journal as it was last read or stored; ``writers``
-    are the other owners of the object's fields at that time, None before.
+    are the other owners of the object's fields at that time, None before. ``is_released``: nothing of it is left, and
+    its finalizer may be off already.
     """
 
     state: ObjectState
@@ -26,6 +27,7 @@ class ObjectMemo:
     open_decisions: tuple[Decision, ...] = ()
     record: str = ""
     writers: frozenset[Writer] | None = None
+    is_released: bool = False
 
 
 class ObjectMemory:

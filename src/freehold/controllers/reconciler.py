@@ -169,7 +169,7 @@ class Reconciler:
         known = self._memory.forget(last)
         if self._collections is not None:
             self._collections.forget(last["metadata"]["uid"])
-        if known is not None:
+        if known is not None and not known.is_released:
             self._guard.report_left_behind(last, known)
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> PassEnd:
@@ -372,6 +372,7 @@ class Reconciler:
             )  # where to look for strays is not known yet
         if done.released:
             _audit_kept(document.raw, cloud)
+            known.is_released = True  # the watch may show its end before the answer is here
             await document.apply(_build_finalizer_removal(document.raw, self._served.finalizer))
             self._memory.forget(document.raw)
             cloud.forget(subject_of(document.raw))
