@@ -25,7 +25,11 @@ from e2e_servers import PATIENCE
 
 CORE, GROUP, VERSION = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "v1beta2"
 CONTROL_PLANES = f"controlplane.{CORE}"
-PLURALS = {"AWSCluster": "awsclusters", "AWSManagedCluster": "awsmanagedclusters"}
+PLURALS = {
+    "AWSCluster": "awsclusters",
+    "AWSManagedCluster": "awsmanagedclusters",
+    "IBMPowerVSCluster": "ibmpowervsclusters",
+}
 MANAGED = "awsmanagedcontrolplanes"
 CLUSTER_FINALIZER, MACHINE_FINALIZER = f"cluster.{CORE}", f"machine.{CORE}"
 CLUSTER_LABEL, CONTROL_PLANE_LABEL = f"{CORE}/cluster-name", f"{CORE}/control-plane"
@@ -93,7 +97,7 @@ class CoreStandIn:
         self._report_infrastructure(cluster, infrastructure)
         if (control_plane := self._find_control_plane(cluster)) is not None:
             self._serve_control_plane(cluster, control_plane)
-        for group in self._groups():
+        for group in self._groups(cluster):
             self._serve_group(cluster, group)
 
     # -- creation ---------------------------------------------------------------------------------------------
@@ -116,12 +120,23 @@ class CoreStandIn:
         status = {"controlPlaneReady": True, **done}
         self._patch(CORE, "clusters", self._name, {"spec": {"controlPlaneEndpoint": endpoint}, "status": status})
 
-    def _groups(self) -> Iterator[MachineGroup]:
-        for each in self._list(CONTROL_PLANES, "kubeadmcontrolplanes"):
+    def _list_groups(self, cluster: Json) -> tuple[list[Json], list[Json]]:
+        """List the control plane of kubeadm's and the MachineDeployments of the Cluster."""
+        control_plane = cluster["spec"]["controlPlaneRef"]["name"]
+        of_kubeadm = self._list(CONTROL_PLANES, "kubeadmcontrolplanes")
+        deployments = self._list(CORE, "machinedeployments")
+        return (
+            [each for each in of_kubeadm if each["metadata"]["name"] == control_plane],
+            [each for each in deployments if each["spec"]["clusterName"] == self._name],
+        )
+
+    def _groups(self, cluster: Json) -> Iterator[MachineGroup]:
+        control_planes, deployments = self._list_groups(cluster)
+        for each in control_planes:
             spec = each["spec"]
             template = spec["machineTemplate"]["infrastructureRef"]["name"]
             yield MachineGroup(each["metadata"]["name"], template, spec["replicas"], spec["version"], True)
-        for each in self._list(CORE, "machinedeployments"):
+        for each in deployments:
             machine = each["spec"]["template"]["spec"]
             template = machine["infrastructureRef"]["name"]
             yield MachineGroup(each["metadata"]["name"], template, each["spec"]["replicas"], machine["version"], False)
@@ -196,10 +211,12 @@ class CoreStandIn:
     # -- deletion ---------------------------------------------------------------------------------------------
 
     def _delete_cluster(self, cluster: Json, plural: str, infrastructure: Json | None) -> None:
-        for kind, group in (("kubeadmcontrolplanes", CONTROL_PLANES), ("machinedeployments", CORE)):
-            for each in self._list(group, kind):
-                self._delete(group, kind, each["metadata"]["name"])
-        machines = self._list(CORE, "machines")
+        control_planes, deployments = self._list_groups(cluster)
+        for each in control_planes:
+            self._delete(CONTROL_PLANES, "kubeadmcontrolplanes", each["metadata"]["name"])
+        for each in deployments:
+            self._delete(CORE, "machinedeployments", each["metadata"]["name"])
+        machines = [each for each in self._list(CORE, "machines") if each["spec"]["clusterName"] == self._name]
         for each in machines:
             self._delete(CORE, "machines", each["metadata"]["name"])
             self._delete_machine(each)

@@ -127,6 +127,8 @@ class ServeOptions:
     namespace: str
     cluster_api: str = "off"
     api_key: str = API_KEY
+    keys_namespace: str = ""
+    """Where the key ring is, under its usual name; in ``default``, under one of the namespace, if it is empty."""
 
     def settings(self) -> Settings:
         """Build the settings of ``freehold operator --simulator``: its rate limits count simulated seconds, too."""
@@ -136,7 +138,9 @@ class ServeOptions:
             access={**access_of(self.cloud), "ibm": IbmAccess(key=self.api_key, url=f"{self.cloud}/ibm")},
             cluster_api=self.cluster_api,
             namespace=self.namespace,
-            keys=RingSecret("default", f"keys-of-{self.namespace}"),
+            keys=RingSecret(self.keys_namespace)
+            if self.keys_namespace
+            else RingSecret("default", f"keys-of-{self.namespace}"),
             clock=clock,
             new_limits=lambda: limits_of(clock, self.cloud),
         )

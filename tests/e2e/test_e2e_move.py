@@ -1,0 +1,157 @@
+"""``clusterctl move`` between two API servers with an operator each: the cloud is not touched, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from e2e_client import Http, Kubectl
+from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_mover import Mover
+from e2e_operator_lab import (
+    OUR_CRDS,
+    UPSTREAM_CRDS,
+    Cloud,
+    Json,
+    ServeOptions,
+    condition,
+    embedded_with,
+    is_ready,
+    manifests,
+    operator_here,
+    simulated_cloud,
+)
+from e2e_servers import PATIENTLY, Server, until
+from test_e2e_operator_machines import MACHINE_CRD, TEMPLATE, VALUES
+
+from freehold.api import names
+from harness.commands import freehold
+
+pytestmark = pytest.mark.e2e
+
+SPEED = 240.0
+CRDS = [*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD]
+TEAM, OWN = "team", "freehold-system"
+MARKING = {"resourcegroupstaggingapi.TagResources", "tagging.attach_tag", "tagging.detach_tag"}
+KINDS = "awscluster,awsmachine,ibmpowervscluster"
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED) as started:
+        yield started
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[tuple[Server, Server]]:
+    with contextlib.ExitStack() as stack:
+        for name in ("source", "target"):
+            (tmp_path / name).mkdir()
+        yield tuple(stack.enter_context(embedded_with(tmp_path / name, CRDS)) for name in ("source", "target"))
+
+
+class Place:
+    """A management cluster: a server, its operator's options, and Cluster API's core for its Clusters."""
+
+    def __init__(self, server: Server, cloud: Cloud, folder: Path) -> None:
+        self.server = server
+        self.http = Http(server, "", TEAM)
+        self.kubectl = Kubectl(server, TEAM, folder)
+        self.wish = ServeOptions(server.kubeconfig, cloud.url, TEAM, "auto", keys_namespace=OWN)
+        for name in (TEAM, OWN):
+            self.kubectl.run("create", "namespace", name)
+
+    def keys(self, *words: str) -> str:
+        """``freehold keys``, as docs/howto/keys.md says."""
+        done = freehold("keys", *words, "--kubeconfig", self.server.kubeconfig, "-n", OWN)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def is_up(self) -> bool:
+        """Say whether everything is Ready, and both Machines have their nodes."""
+        found = [*self.objects().values()]
+        return len(found) == 4 and all(map(is_ready, found)) and len(machines_with_nodes(self.kubectl)) == 2
+
+    def is_paused(self) -> bool:
+        found = [condition(each, names.PAUSED).get("status") == "True" for each in self.objects().values()]
+        return len(found) == 4 and all(found)
+
+    def objects(self) -> dict[str, Json]:
+        """Our objects, by kind and name."""
+        return {f"{each['kind']} {each['metadata']['name']}": each for each in self.kubectl.json("get", KINDS)["items"]}
+
+    @contextlib.contextmanager
+    def core(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for name in ("aws", "power"):
+                stack.enter_context(CoreStandIn(self.http, TEAM, name).running())
+            yield
+
+
+def writes(cloud: Cloud) -> Counter[str]:
+    """The calls that have changed something in any cloud, by operation."""
+    called = [each for name in ("ibm", "aws") for each in cloud.ask(f"calls?cloud={name}")["calls"]]
+    return Counter(each["operation"] for each in called if each["mutating"])
+
+
+def bootstraps(cloud: Cloud) -> list[Json]:
+    """The bootstrap data of machines in the cloud, which goes when they have started."""
+    return [row for row in cloud.of_aws("freehold.dev/owner") if row["arn"].split(":")[2] == "secretsmanager"]
+
+
+def kept(objects: dict[str, Json]) -> dict[str, Json]:
+    """What a move keeps of objects, as long as nobody writes them."""
+    fields = ("annotations", "labels", "finalizers")
+    return {
+        name: {**{field: obj["metadata"].get(field) for field in fields}, "spec": obj["spec"]}
+        for name, obj in objects.items()
+    }
+
+
+def told(objects: dict[str, Json]) -> dict[str, Json]:
+    """What each status says of the cloud: nothing of keys and marks, and of when it was written."""
+    return {name: _told(each["status"]) for name, each in objects.items()}
+
+
+def _told(status: Json) -> Json:
+    conditions = {each["type"]: each["status"] for each in status["conditions"] if each["type"] != names.PAUSED}
+    resources = {(row["kind"], row.get("name"), row.get("id")) for row in status["resources"]}
+    left_out = ("identity", "observedGeneration", "phase")  # the phase is Paused before
+    rest = {name: value for name, value in status.items() if name not in left_out}
+    return {**rest, "conditions": conditions, "resources": resources}
+
+
+def test_a_move_touches_nothing_in_the_cloud_and_the_target_takes_over(
+    servers: tuple[Server, Server], cloud: Cloud, tmp_path: Path
+) -> None:
+    """docs/reference/capi-contract.md C28, C29, C32; with the key ring brought as docs/howto/keys.md says."""
+    source, target = (Place(server, cloud, tmp_path) for server in servers)
+    counts = {"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1"}
+    mover = Mover(source.http, target.http, TEAM)
+    with operator_here(source.wish), operator_here(target.wish):
+        with source.core():
+            source.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {**VALUES, **counts, "CLUSTER_NAME": "aws"}))
+            for each in manifests("power", TEAM)[:2]:
+                source.kubectl.apply(each)
+            until(lambda: source.is_up() and not bootstraps(cloud), "all is there")
+        (tmp_path / "ring").write_text(source.keys("export"))
+        target.keys("add", str(tmp_path / "ring"))
+        mover.pause()
+        until(source.is_paused, "the source has ended what it was at")
+        before, seen = source.objects(), writes(cloud)
+        mover.create()
+        until(target.is_paused, "the target waits")
+        assert kept(target.objects()) == kept(before)
+        mover.delete()
+        until(lambda: not source.objects(), "the source is empty")
+        assert writes(cloud) == seen, "nothing is written while it moves"
+        mover.resume()
+        with target.core():
+            until(target.is_up, "the target has taken over")
+            assert set(writes(cloud) - seen) <= MARKING, "only the marks are renewed, with the key that writes here"
+            assert told(target.objects()) == told(before)
+            target.kubectl.run("delete", "clusters.cluster.x-k8s.io", "--all", PATIENTLY)
+    assert [*cloud.of("power"), *cloud.of_aws("freehold.dev/owner")] == []
