@@ -32,6 +32,7 @@ POWERVS_CLUSTER = ServedName(
         ),
     ),
     parts=ibm_names.POWERVS_PART_CONDITIONS,
+    annotations=(ibm_names.CREATE_INFRA_ANNOTATION,),
 )
 
 
