@@ -18,6 +18,7 @@ from freehold.cli.local.log_file import tell_looks
 from freehold.cli.local.memory import collected_seldom, use_few_arenas
 from freehold.cli.local.metrics import onlookers_of
 from freehold.cli.local.simulator import clock_of, limits_of
+from freehold.cli.local.webhook import webhook_of
 from freehold.cli.output.terminal import say, warn
 from freehold.collection.selector import Selector
 from freehold.providers.registry import PROVIDERS, SERVED
@@ -43,6 +44,8 @@ class OperatorOptions:
     gc_selector: Selector | None
     metadata: Configuration
     metrics_address: tuple[str, int] | None
+    webhook_address: tuple[str, int] | None
+    webhook_certificates: Path | None
 
 
 def run(options: OperatorOptions) -> None:
@@ -68,7 +71,8 @@ async def _operate(options: OperatorOptions, onlookers: Observers) -> None:
     kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
     say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}")
     try:
-        await Operator(settings).run()
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, leads=lambda: True):
+            await Operator(settings).run()
     except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
 

@@ -225,6 +225,18 @@ def metrics_address(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def webhook(function: F) -> F:
+    address = click.option(
+        "--webhook-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Refuse wrong objects when they are applied: serve the admission webhook on HOST:PORT [default: off].",
+    )  # fmt: skip
+    certificates = click.option(
+        "--webhook-certificates", type=NonEmptyPath(path_type=Path, file_okay=False), metavar="DIR",
+        help="The webhook's tls.crt and tls.key, as cert-manager makes them [default: a CA of its own].",
+    )  # fmt: skip
+    return address(certificates(function))
+
+
 def _address(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[str, int] | None:
     """``[::1]:9090`` too."""
     host, _, port = refuse_empty_text(context, parameter, value).rpartition(":")
