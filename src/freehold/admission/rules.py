@@ -17,6 +17,7 @@ from freehold.api.parse import InvalidObject, SpecProblem, parse_spec
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.collection.policy import UnreadablePolicy
 from freehold.collection.selector import Selector
+from freehold.controllers.connections import collects_new_objects
 from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.ownership import Owner
 from freehold.kube.stepping import run_blocking
@@ -78,28 +79,28 @@ def _list_judges(gates: FeatureGates, gc_selector: Selector | None) -> Iterator[
 def _build_judge(kind: ObjectKind, gates: FeatureGates, gc_selector: Selector | None) -> Judge:
     if kind.adapt_unasked is None:
         return lambda raw: NOTHING
-    adapter = kind.adapt_unasked(gates, gc_selector)
-    return lambda raw: _judge_with(adapter, raw)
+    adapter, collects = kind.adapt_unasked(gates, gc_selector), collects_new_objects(kind.served, gates)
+    return lambda raw: _judge_with(adapter, raw, collects=collects)
 
 
-def _judge_with(adapter: Adapter, raw: Json) -> Findings:
+def _judge_with(adapter: Adapter, raw: Json, *, collects: bool) -> Findings:
     """Decide as a pass would that reaches nobody."""
-    journal = _read_journal(raw, adapter.served)
+    journal = _read_journal(raw, adapter.served, collects=collects)
     proceed = Proceed(str(raw["metadata"]["name"]), _UNKNOWN_PORT)
     desired = run_blocking(adapter.find_desired(raw, proceed, journal))
     problems = desired.problems if isinstance(desired, RefusedSpec) else ()
     return Findings((*problems, *_judge_collection(adapter, raw, journal)), tuple(map(str, desired.notes)))
 
 
-def _read_journal(raw: Json, served: ServedName) -> Journal:
-    """Read the record; an object without a readable one has none yet."""
+def _read_journal(raw: Json, served: ServedName, *, collects: bool) -> Journal:
+    """Read the record. An object without a readable one gets that of a new identity."""
     try:
         found = identity.read_record(raw)
     except CorruptJournal:
         found = None
     metadata = raw["metadata"]
     owner = Owner(str(metadata.get("uid") or ""), served.kind, str(metadata.get("namespace") or ""), metadata["name"])
-    return found or Journal(owner, defaults=served.defaults)
+    return found or Journal(owner, collects=collects, defaults=served.defaults)
 
 
 def _judge_collection(adapter: Adapter, raw: Json, journal: Journal) -> Iterator[SpecProblem]:
