@@ -12,7 +12,7 @@ from typing import Any
 
 from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.facts import PowerVSFacts
-from freehold.providers.objects.adapter import Desired, RefusedSpec
+from freehold.providers.objects.adapter import RefusedSpec
 from harness import aws_control_plane, aws_machine, aws_specs
 from harness.schemas import powervs_spec
 
@@ -85,20 +85,19 @@ def _read_control_planes() -> Iterator[BadInput]:
 
 def _read_powervs() -> Iterator[BadInput]:
     tables, rules = _load("ibm_powervs/test_powervs_input.py"), _load("api/test_api_powervs_rules.py")
-    bad = {name: (more, known, tables.CREATE) for name, (more, known, _) in tables.BAD.items()}
-    schema = {f"schema: {name}": (spec, tables.FACTS, tables.CREATE) for name, (spec, *_) in rules.REFUSED.items()}
-    given = {**bad, **schema}
+    created = {name: (more, known) for name, (more, known, _) in tables.BAD.items()}
+    created |= {f"schema: {name}": (spec, tables.FACTS) for name, (spec, *_) in rules.REFUSED.items()}
     rows: dict[str, tuple[Json, PowerVSFacts, Json]] = {
-        **{name: ({**tables.LEAST, **spec}, known, said) for name, (spec, known, said) in given.items()},
+        **{name: ({**tables.LEAST, **spec}, known, tables.CREATE) for name, (spec, known) in created.items()},
         **{name: (spec, PowerVSFacts(), {}) for name, (spec, _) in tables.MISSING.items()},
         "an annotation that is no boolean": (tables.LEAST, tables.FACTS, {tables.ANNOTATION: "maybe"}),
-    }  # fmt: skip
-    for name, (spec, known, annotations) in rows.items():
+    }
+    for name, (spec, known, said) in rows.items():
         raw = {
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
             "kind": "IBMPowerVSCluster",
-            "metadata": {"name": "c1", "namespace": "team", "annotations": dict(annotations)},
+            "metadata": {"name": "c1", "namespace": "team", "annotations": said},
             "spec": spec,
         }
-        found: Desired = build_desired("c1", annotations, powervs_spec({"spec": spec}), known)
+        found = build_desired("c1", said, powervs_spec({"spec": spec}), known)
         yield BadInput(f"IBMPowerVSCluster: {name}", raw, _say(found))
