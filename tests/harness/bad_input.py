@@ -1,10 +1,10 @@
-"""The bad input of the whole tree, as objects: what the reconcilers' tests feed them, for the rules of admission too."""
+"""The bad input of the whole tree, as objects: what the tests of reconcilers feed them, for the rules of admission."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +13,7 @@ from typing import Any
 from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.facts import PowerVSFacts
 from freehold.providers.objects.adapter import RefusedSpec
+from freehold.providers.objects.cloud_answers import Answer
 from harness import aws_control_plane, aws_machine, aws_specs
 from harness.schemas import powervs_spec
 
@@ -61,9 +62,9 @@ def _read_clusters() -> Iterator[BadInput]:
     for name, (spec, known) in rows.items():
         if known.recorded == aws_specs.facts().recorded:  # of the others the object has a record, which is not in it
             raw = aws_specs.cluster({**tables.LEAST, **spec})
-            yield BadInput(
-                f"AWSCluster: {name}", raw, _say(aws_specs.decide(aws_specs.NAMES, raw, known, storage=True))
-            )
+            asked = replace(known, namesakes=known.namesakes or Answer(()))  # of an object without a record it is asked
+            found = aws_specs.decide(aws_specs.NAMES, raw, asked, storage=True)
+            yield BadInput(f"AWSCluster: {name}", raw, _say(found))
 
 
 def _read_machines() -> Iterator[BadInput]:
