@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from freehold.admission import certificates
 from freehold.admission.certificates import BrokenCertificates, Certificates, Pair, Step
@@ -23,7 +23,6 @@ from freehold.admission.webhook_configuration import (
     name_configuration,
 )
 from freehold.kube import errors as kube
-from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import SECRETS, Json, Key, Resource
 
 CONFIGURATIONS: Final = Resource(
@@ -35,6 +34,18 @@ CONFIGURATIONS: Final = Resource(
 )
 SECRET: Final = SERVICE
 _LOG = logging.getLogger(__name__)
+
+
+class ObjectStore(Protocol):
+    """The part of a client of the API server that is used here."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def create(self, resource: Resource, obj: Json) -> Json: ...
+
+    async def replace(self, resource: Resource, obj: Json) -> Json: ...
+
+    async def patch(self, resource: Resource, key: Key, body: Json) -> Json: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class SecretCertificates:
 
     def __init__(
         self,
-        client: ObjectClient,
+        client: ObjectStore,
         namespace: str,
         leads: Callable[[], bool],
         now: Callable[[], datetime] = certificates.utc_now,

@@ -105,7 +105,7 @@ class _ServerThread(threading.Thread):
             try:
                 async with self._webhook.open_source() as source:
                     server = _Server(self._webhook, source)
-                    await server.run(self._listener.dup(), self._stopping)
+                    await server.run(self._listener, self._stopping)
             except Exception:
                 _LOG.exception("the webhook's server ended, and begins anew")
                 await _wait(self._stopping, _FIRST_SECONDS)
@@ -161,7 +161,7 @@ class _Server:
         await runner.setup()
         try:
             if not stop.is_set():
-                await web.SockSite(runner, listener, ssl_context=self._context).start()
+                await web.SockSite(runner, listener.dup(), ssl_context=self._context).start()
             while not stop.is_set():
                 await _wait(stop, REFRESH_SECONDS)
                 await self._refresh()
