@@ -166,7 +166,17 @@ class _Server:
                 await _wait(stop, REFRESH_SECONDS)
                 await self._refresh()
         finally:
-            await runner.cleanup()
+            await _close(runner)
+
+
+async def _close(runner: web.AppRunner) -> None:
+    """Answer what is in hand, then hang up: a client that keeps its connection would be waited for otherwise."""
+    transports = [each.transport for each in runner.server.connections] if runner.server else []
+    await runner.cleanup()
+    for each in transports:
+        if isinstance(each, asyncio.WriteTransport):
+            each.abort()
+    await asyncio.sleep(0)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import socket
@@ -197,6 +198,19 @@ async def test_a_defect_of_the_source_ends_nothing(fails: int, caplog: pytest.Lo
         await until(lambda: source.fails == 0)
         assert (await ask(port, trusting(source.held)))[0] == 200
     assert "begins anew" in caplog.text
+
+
+async def test_a_client_that_keeps_its_connection_is_hung_up_on() -> None:
+    source = Given()
+    assert source.held is not None
+    async with aiohttp.ClientSession() as session:
+        with serving(source) as port:
+            url, trusted = f"https://localhost:{port}/validate", trusting(source.held)
+            async with session.post(url, json=REVIEW, ssl=trusted) as answer:
+                assert answer.status == 200
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await session.post(url, json=REVIEW, ssl=trusted)
+    gc.collect()  # a connection that was left open would be told here
 
 
 async def test_a_port_in_use_is_an_error_at_once() -> None:
