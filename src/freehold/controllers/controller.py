@@ -231,7 +231,7 @@ class Controller:
                 if change.new is None and change.old is not None:
                     self._on_gone(change.old)
                 if _matters(change, self._wake):
-                    self.queue.add(change.key, _choose_priority(change))
+                    self.queue.add(change.key, choose_priority(change))
 
     def _tell_readers(self) -> None:
         for each in self._readers:
@@ -246,7 +246,7 @@ class Controller:
                     if isinstance(change, ObjectChange) and _matters(change, watched.predicate):
                         for obj in (change.old, change.new):
                             for key in self._find_concerned(obj, watched.concerns):
-                                self.queue.add(key, _choose_priority(change))
+                                self.queue.add(key, _choose_priority_of_concerned(change))
 
         return follow
 
@@ -334,8 +334,18 @@ def _matters(change: ObjectChange, wake: predicates.Predicate) -> bool:
     return change.origin is Origin.LIST or not change.old or not change.new or wake(change.old, change.new)
 
 
-def _choose_priority(change: ObjectChange) -> Priority:
-    """Return BACKLOG for objects of a list, and LIVE for the rest and for deletions, which somebody waits for."""
+def choose_priority(change: ObjectChange) -> Priority:
+    """Return BACKLOG for an object of a list that is at rest, and LIVE for everything that somebody waits for.
+
+    After a restart all objects are listed. What is new, edited, or on its way goes first.
+    """
+    if change.origin is Origin.LIST and change.new and predicates.is_at_rest(change.new):
+        return Priority.BACKLOG
+    return Priority.LIVE
+
+
+def _choose_priority_of_concerned(change: ObjectChange) -> Priority:
+    """Return BACKLOG where a list brings what surrounds an object: it is no news, unless it is being deleted."""
     if change.origin is Origin.LIST and change.new and "deletionTimestamp" not in change.new["metadata"]:
         return Priority.BACKLOG
     return Priority.LIVE
