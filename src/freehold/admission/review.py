@@ -32,9 +32,10 @@ class Verdict(StrEnum):
     """What was answered, for metrics."""
 
     ALLOWED = "allowed"
-    REFUSED = "refused"
-    UNKNOWN_KIND = "unknown-kind"
-    DEFECT = "defect"
+    WARNED = "warned"
+    DENIED = "denied"
+    ERROR = "error"
+    """A rule has a defect: the object is allowed unchecked."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Answer:
 
     @property
     def is_allowed(self) -> bool:
-        return self.verdict is not Verdict.REFUSED
+        return self.verdict is not Verdict.DENIED
 
 
 def parse_review(body: Any) -> Question:
@@ -105,7 +106,7 @@ class Reviewer:
             return Answer(Verdict.ALLOWED)
         if not self._rules.knows(question.group, question.kind):
             told = f"freehold has no rules for {question.kind} of group {question.group!r}: nothing was checked"
-            return Answer(Verdict.UNKNOWN_KIND, warnings=(told,))
+            return Answer(Verdict.WARNED, warnings=(told,))
         if is_left_alone(question.new) or not self._changes_what_is_checked(question):
             return Answer(Verdict.ALLOWED)
         try:
@@ -113,7 +114,7 @@ class Reviewer:
         except Exception:
             _LOG.exception("the rules for %s failed", question.kind)
             told = "freehold could not check this object because of a defect of its own: see the operator's log"
-            return Answer(Verdict.DEFECT, warnings=(told,))
+            return Answer(Verdict.ERROR, warnings=(told,))
 
     def _changes_what_is_checked(self, question: Question) -> bool:
         if question.old is None:
@@ -127,8 +128,9 @@ class Reviewer:
         before = set(self._find(question, question.old).problems) if question.old and found.problems else set()
         new = tuple(each for each in found.problems if each not in before)
         if new and not is_only_warned(question.new):
-            return Answer(Verdict.REFUSED, new, _shorten(found.notes))
-        return Answer(Verdict.ALLOWED, warnings=_shorten([*map(str, found.problems), *found.notes]))
+            return Answer(Verdict.DENIED, new, _shorten(found.notes))
+        warnings = _shorten([*map(str, found.problems), *found.notes])
+        return Answer(Verdict.WARNED if warnings else Verdict.ALLOWED, warnings=warnings)
 
     def _find(self, question: Question, raw: Json) -> Findings:
         named = {**raw, "metadata": {"name": "", **raw["metadata"]}}  # one with generateName may have no name yet

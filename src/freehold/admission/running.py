@@ -10,7 +10,7 @@ from freehold.admission.certificate_files import FileCertificates
 from freehold.admission.certificate_store import SecretCertificates
 from freehold.admission.review import Reviewer
 from freehold.admission.rules import Rules
-from freehold.admission.server import CertificateSource, NobodyWatches, Webhook, WebhookWatcher, serve_webhook
+from freehold.admission.server import CertificateSource, Webhook, serve_webhook
 from freehold.admission.webhook_configuration import CHECKED
 from freehold.controllers.settings import Settings
 from freehold.kube.client import KubeClient
@@ -22,7 +22,6 @@ def serve_operator_webhook(
     address: tuple[str, int],
     directory: Path | None,
     leads: Callable[[], bool],
-    watcher: WebhookWatcher | None = None,
 ) -> Iterator[int]:
     """Serve the webhook of an operator, and yield its port.
 
@@ -41,5 +40,5 @@ def serve_operator_webhook(
     if directory is not None:
         FileCertificates(directory).read()
     reviewer = Reviewer(Rules(settings.gates, settings.gc_selector), CHECKED)
-    with serve_webhook(Webhook(reviewer, open_source, watcher or NobodyWatches()), *address) as port:
+    with serve_webhook(Webhook(reviewer, open_source, settings.observers.process), *address) as port:
         yield port

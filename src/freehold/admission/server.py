@@ -42,22 +42,16 @@ class CertificateSource(Protocol):
         ...
 
 
-class WebhookWatcher(Protocol):
-    """A listener to what the server does, called in its thread."""
+class WebhookObserver(Protocol):
+    """An observer of what the server does, called in its thread."""
 
-    def count_request(self, kind: str, verdict: str) -> None: ...
+    def note_certificate(self, ends: float) -> None:
+        """Note when the certificate ends, in epoch seconds."""
+        ...
 
-    def note_certificate_end(self, timestamp: float) -> None: ...
-
-
-class NobodyWatches:
-    """The watcher that listens to nothing."""
-
-    def count_request(self, kind: str, verdict: str) -> None:
-        pass
-
-    def note_certificate_end(self, timestamp: float) -> None:
-        pass
+    def count_review(self, kind: str, verdict: str) -> None:
+        """Count an answer."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Webhook:
 
     reviewer: Reviewer
     open_source: Callable[[], AbstractAsyncContextManager[CertificateSource]]
-    watcher: WebhookWatcher
+    observer: WebhookObserver
 
 
 @contextmanager
@@ -116,7 +110,7 @@ class _Server:
 
     def __init__(self, webhook: Webhook, source: CertificateSource) -> None:
         self._reviewer = webhook.reviewer
-        self._watcher = webhook.watcher
+        self._observer = webhook.observer
         self._source = source
         self._served: Pair | None = None
         self._context = build_context()
@@ -133,7 +127,7 @@ class _Server:
         except TimeoutError:
             return web.Response(status=408, text="the body did not come\n")
         answer = self._reviewer.answer(question)
-        self._watcher.count_request(self._reviewer.title_of(question), answer.verdict)
+        self._observer.count_review(self._reviewer.title_of(question), answer.verdict)
         return web.json_response(build_response(question, answer))
 
     # --- certificate -----------------------------------------------------------------------------
@@ -144,7 +138,7 @@ class _Server:
             load_pair(self._context, pair)
             self._served = pair
             end = end_of(pair)
-            self._watcher.note_certificate_end(end.timestamp())
+            self._observer.note_certificate(end.timestamp())
             _LOG.info("the webhook serves a certificate that ends %s", f"{end:%Y-%m-%d %H:%M} UTC")
 
     async def run(self, listener: socket.socket, stop: asyncio.Event) -> None:

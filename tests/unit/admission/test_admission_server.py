@@ -56,17 +56,17 @@ class Given:
 
 
 @dataclass
-class Watcher:
+class Observer:
     """What the server told."""
 
     requests: list[tuple[str, str]] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
 
-    def count_request(self, kind: str, verdict: str) -> None:
+    def count_review(self, kind: str, verdict: str) -> None:
         self.requests.append((kind, verdict))
 
-    def note_certificate_end(self, timestamp: float) -> None:
-        self.ends.append(timestamp)
+    def note_certificate(self, ends: float) -> None:
+        self.ends.append(ends)
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +77,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def serving(source: Given, watcher: Watcher | None = None) -> Iterator[int]:
+def serving(source: Given, observer: Observer | None = None) -> Iterator[int]:
     @asynccontextmanager
     async def open_source() -> AsyncIterator[CertificateSource]:
         yield source
 
-    with serve_webhook(Webhook(REVIEWER, open_source, watcher or Watcher()), "127.0.0.1", 0) as port:
+    with serve_webhook(Webhook(REVIEWER, open_source, observer or Observer()), "127.0.0.1", 0) as port:
         yield port
 
 
@@ -106,13 +106,13 @@ async def ask(port: int, trusted: ssl.SSLContext, body: Any = REVIEW, method: st
 
 
 async def test_an_answer_comes_over_tls_and_is_counted() -> None:
-    source, watcher = Given(), Watcher()
+    source, observer = Given(), Observer()
     assert source.held is not None
-    with serving(source, watcher) as port:
+    with serving(source, observer) as port:
         status, text = await ask(port, trusting(source.held))
     assert status == 200 and json.loads(text)["response"]["allowed"] is False
-    assert watcher.requests == [("AWSCluster", "refused")]
-    assert watcher.ends == [certificates.end_of(source.held.served).timestamp()]
+    assert observer.requests == [("AWSCluster", "denied")]
+    assert observer.ends == [certificates.end_of(source.held.served).timestamp()]
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,12 @@ async def test_nothing_is_answered_before_there_is_a_certificate() -> None:
 
 async def test_a_new_certificate_is_served_without_a_failed_request() -> None:
     """Connections that are open go on; new ones have the new certificate."""
-    source, watcher = Given(), Watcher()
+    source, observer = Given(), Observer()
     first = source.held
     assert first is not None
     following = issue()
     both = trusting(first, following)
-    with serving(source, watcher) as port:
+    with serving(source, observer) as port:
         async with aiohttp.ClientSession() as session:
 
             async def post() -> None:
@@ -181,7 +181,7 @@ async def test_a_new_certificate_is_served_without_a_failed_request() -> None:
 
             await post()
             source.held = following
-            await until(lambda: len(watcher.ends) == 2)
+            await until(lambda: len(observer.ends) == 2)
             await post()
         assert (await ask(port, trusting(following)))[0] == 200
         with pytest.raises(aiohttp.ClientConnectorCertificateError):

@@ -12,7 +12,6 @@ from freehold.cli.errors import CliError
 from freehold.cli.output.terminal import say
 
 if TYPE_CHECKING:
-    from freehold.admission.server import WebhookWatcher
     from freehold.controllers.settings import Settings
 
 
@@ -22,7 +21,6 @@ def webhook_of(
     directory: Path | None,
     settings: Settings,
     leads: Callable[[], bool],
-    watcher: WebhookWatcher | None = None,
 ) -> Iterator[None]:
     """Serve the webhook where an address is given. Raises CliError where that or the certificate cannot be used."""
     if address is None:
@@ -36,7 +34,7 @@ def webhook_of(
     host, port = address
     with ExitStack() as stack:
         try:
-            served = stack.enter_context(serve_operator_webhook(settings, address, directory, leads, watcher))
+            served = stack.enter_context(serve_operator_webhook(settings, address, directory, leads))
         except OSError as problem:
             why = os.strerror(problem.errno) if problem.errno else str(problem)
             raise CliError(f"--webhook-address {host}:{port} cannot be used: {why}; choose another one") from problem
