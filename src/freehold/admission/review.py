@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from freehold.admission.rules import Findings, Rules, is_left_alone, is_only_warned
 from freehold.admission.webhook_configuration import list_checked_annotations
@@ -89,18 +89,27 @@ def parse_review(body: Any) -> Question:
     )
 
 
-class Reviewer:
-    """Answers questions by rules. ``kinds`` are those of the rules."""
+class NameSearch(Protocol):
+    """A search for another object that has the name of a new one."""
 
-    def __init__(self, rules: Rules, kinds: Sequence[ServedName]) -> None:
+    async def find_problem(self, group: str, kind: str, raw: Json) -> SpecProblem | None: ...
+
+
+class Reviewer:
+    """Answers questions by rules. ``kinds`` are those of the rules; ``taken`` looks at the other objects, if anybody
+    does.
+    """
+
+    def __init__(self, rules: Rules, kinds: Sequence[ServedName], taken: NameSearch | None = None) -> None:
         self._rules = rules
+        self._taken = taken
         self._annotations = {(each.group, each.kind): list_checked_annotations([each]) for each in kinds}
 
     def title_of(self, question: Question) -> str:
         """Return the kind, for metrics; one word for all kinds without rules."""
         return question.kind if self._rules.knows(question.group, question.kind) else "other"
 
-    def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question) -> Answer:
         """Answer a question. What must always go on is decided before any rule runs."""
         if question.operation not in ("CREATE", "UPDATE") or question.subresource:
             return Answer(Verdict.ALLOWED)
@@ -110,7 +119,7 @@ class Reviewer:
         if is_left_alone(question.new) or not self._changes_what_is_checked(question):
             return Answer(Verdict.ALLOWED)
         try:
-            return self._judge(question)
+            return await self._judge(question)
         except Exception:
             _LOG.exception("the rules for %s failed", question.kind)
             told = "freehold could not check this object because of a defect of its own: see the operator's log"
@@ -122,19 +131,26 @@ class Reviewer:
         names = self._annotations.get((question.group, question.kind), ())
         return _read_checked(question.new, names) != _read_checked(question.old, names)
 
-    def _judge(self, question: Question) -> Answer:
+    async def _judge(self, question: Question) -> Answer:
         """Judge the object. In an update only what was not wrong before is a reason to refuse it."""
-        found = self._find(question, question.new)
+        found, only_warned = self._find(question, question.new), is_only_warned(question.new)
         before = set(self._find(question, question.old).problems) if question.old and found.problems else set()
-        new = tuple(each for each in found.problems if each not in before)
-        if new and not is_only_warned(question.new):
-            return Answer(Verdict.DENIED, new, _shorten(found.notes))
+        new = [each for each in found.problems if each not in before]
+        if question.old is None and not only_warned and self._taken is not None:
+            taken = await self._taken.find_problem(question.group, question.kind, _give_name(question.new))
+            new += [taken] if taken else []
+        if new and not only_warned:
+            return Answer(Verdict.DENIED, tuple(new), _shorten(found.notes))
         warnings = _shorten([*map(str, found.problems), *found.notes])
         return Answer(Verdict.WARNED if warnings else Verdict.ALLOWED, warnings=warnings)
 
     def _find(self, question: Question, raw: Json) -> Findings:
-        named = {**raw, "metadata": {"name": "", **raw["metadata"]}}  # one with generateName may have no name yet
-        return self._rules.judge(question.group, question.kind, named)
+        return self._rules.judge(question.group, question.kind, _give_name(raw))
+
+
+def _give_name(raw: Json) -> Json:
+    """Give an empty name to an object with ``generateName`` that has none yet."""
+    return {**raw, "metadata": {"name": "", **raw["metadata"]}}
 
 
 def _read_checked(raw: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:

@@ -55,11 +55,18 @@ class WebhookObserver(Protocol):
 
 
 @dataclass(frozen=True)
-class Webhook:
-    """What is served. ``open_source`` opens the source of the certificate in the loop that uses it."""
+class Parts:
+    """What a server works with, in the loop that opened it."""
 
     reviewer: Reviewer
-    open_source: Callable[[], AbstractAsyncContextManager[CertificateSource]]
+    source: CertificateSource
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """What is served. ``open_parts`` is called in the loop that uses them."""
+
+    open_parts: Callable[[], AbstractAsyncContextManager[Parts]]
     observer: WebhookObserver
 
 
@@ -97,8 +104,8 @@ class _ServerThread(threading.Thread):
     async def _serve(self) -> None:
         while not self._stopping.is_set():
             try:
-                async with self._webhook.open_source() as source:
-                    server = _Server(self._webhook, source)
+                async with self._webhook.open_parts() as parts:
+                    server = _Server(parts, self._webhook.observer)
                     await server.run(self._listener, self._stopping)
             except Exception:
                 _LOG.exception("the webhook's server ended, and begins anew")
@@ -108,10 +115,10 @@ class _ServerThread(threading.Thread):
 class _Server:
     """A server in one event loop."""
 
-    def __init__(self, webhook: Webhook, source: CertificateSource) -> None:
-        self._reviewer = webhook.reviewer
-        self._observer = webhook.observer
-        self._source = source
+    def __init__(self, parts: Parts, observer: WebhookObserver) -> None:
+        self._reviewer = parts.reviewer
+        self._source = parts.source
+        self._observer = observer
         self._served: Pair | None = None
         self._context = build_context()
 
@@ -126,7 +133,7 @@ class _Server:
             return web.Response(status=400, text=f"{problem}\n")
         except TimeoutError:
             return web.Response(status=408, text="the body did not come\n")
-        answer = self._reviewer.answer(question)
+        answer = await self._reviewer.answer(question)
         self._observer.count_review(self._reviewer.title_of(question), answer.verdict)
         return web.json_response(build_response(question, answer))
 

@@ -10,6 +10,7 @@ from freehold.admission.review import NotAReview, Reviewer, Verdict, build_respo
 from freehold.admission.rules import Rules
 from freehold.admission.webhook_configuration import CHECKED
 from freehold.api import names
+from freehold.kube.stepping import run_blocking
 
 Json = dict[str, Any]
 GROUP = "infrastructure.cluster.x-k8s.io"
@@ -39,7 +40,7 @@ def review(new: Json | None, old: Json | None = None, **request: Any) -> Json:
 
 def respond(body: Json) -> Json:
     question = parse_review(body)
-    response: Json = build_response(question, REVIEWER.answer(question))["response"]
+    response: Json = build_response(question, run_blocking(REVIEWER.answer(question)))["response"]
     assert response["uid"] == "u1"
     return response
 
@@ -106,7 +107,7 @@ def test_what_must_always_go_on_is_allowed_although_a_rule_has_a_defect(monkeypa
     for body, _, request in WRITES.values():
         body["request"] |= request
         question = parse_review(body)
-        assert REVIEWER.answer(question).verdict is Verdict.ALLOWED
+        assert run_blocking(REVIEWER.answer(question)).verdict is Verdict.ALLOWED
 
 
 def test_a_defect_of_a_rule_keeps_nobody_from_writing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +118,7 @@ def test_a_defect_of_a_rule_keeps_nobody_from_writing(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Rules, "judge", fail)
     question = parse_review(review(cluster(WRONG)))
-    answer = REVIEWER.answer(question)
+    answer = run_blocking(REVIEWER.answer(question))
     assert answer.verdict is Verdict.ERROR and answer.is_allowed
     assert "canary" not in str(build_response(question, answer))
 
@@ -178,4 +179,4 @@ def test_junk_is_no_review(body: Any) -> None:
 @pytest.mark.parametrize("spec", [None, [], "x", 7, {"region": 7}, {"network": []}, {"network": {"vpc": "x"}}])
 def test_a_spec_that_no_schema_has_checked_is_refused_or_allowed_and_never_a_defect(spec: Any) -> None:
     raw = cluster(RIGHT) | {"spec": spec}
-    assert REVIEWER.answer(parse_review(review(raw))).verdict in (Verdict.DENIED, Verdict.ALLOWED)
+    assert run_blocking(REVIEWER.answer(parse_review(review(raw)))).verdict in (Verdict.DENIED, Verdict.ALLOWED)

@@ -20,7 +20,7 @@ from freehold.admission import certificates, server
 from freehold.admission.certificates import Certificates, Pair
 from freehold.admission.review import Reviewer
 from freehold.admission.rules import Rules
-from freehold.admission.server import CertificateSource, Webhook, serve_webhook
+from freehold.admission.server import Parts, Webhook, serve_webhook
 from freehold.admission.webhook_configuration import CHECKED
 
 Json = dict[str, Any]
@@ -79,10 +79,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def serving(source: Given, observer: Observer | None = None) -> Iterator[int]:
     @asynccontextmanager
-    async def open_source() -> AsyncIterator[CertificateSource]:
-        yield source
+    async def open_parts() -> AsyncIterator[Parts]:
+        yield Parts(REVIEWER, source)
 
-    with serve_webhook(Webhook(REVIEWER, open_source, observer or Observer()), "127.0.0.1", 0) as port:
+    with serve_webhook(Webhook(open_parts, observer or Observer()), "127.0.0.1", 0) as port:
         yield port
 
 
