@@ -191,7 +191,7 @@ class Objects:
         """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
         old = self.get(resource, *key)
         base = resource.shown(old.obj)
-        patched = patches.apply_to(base, patch, content_type, custom=custom)
+        patched = patches.apply_to(base, patch, content_type, resource.schema, custom=custom)
         bounds.require_shallow(patched)
         obj = copy.deepcopy(patched)
         if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
@@ -277,8 +277,7 @@ class Objects:
             notes.warnings += problems
 
     def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
-        label_name = resource.collection == _NAMESPACES
-        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, label_name=label_name)
+        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, resource.names)
         found += resource.strategy.validate(obj, old)
         if found:
             raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from freehold_apiserver.metadata import NameRule
 from freehold_apiserver.store import Json
 from freehold_apiserver.strategy import Strategy
 from freehold_apiserver.tables import AGE, NAME, Column
@@ -45,6 +46,7 @@ class Resource:
     deprecation: str = ""
     custom: bool = False
     stored_as: StoredAs | None = None
+    names: NameRule = "subdomain"
 
     @property
     def api_version(self) -> str:
