@@ -146,8 +146,7 @@ _NAME_RULES = {
 def errors(metadata: Json, old: Json | None, names: NameRule) -> list[FieldError]:
     """All errors in the metadata; ``old`` is the metadata of the object being updated."""
     found = name_errors(metadata["name"], names)
-    found += _key_errors(metadata.get("labels"), "metadata.labels", values=True)
-    found += _key_errors(metadata.get("annotations"), "metadata.annotations", values=False)
+    found += label_errors(metadata)
     size = sum(len(key) + len(str(value)) for key, value in (metadata.get("annotations") or {}).items())
     if size > ANNOTATIONS_LIMIT:
         found.append(FieldError.too_long("metadata.annotations", ANNOTATIONS_LIMIT))
@@ -159,6 +158,12 @@ def errors(metadata: Json, old: Json | None, names: NameRule) -> list[FieldError
                     FieldError.invalid(f"metadata.ownerReferences[{index}].{name}", "", f"{name} must not be empty")
                 )
     return found
+
+
+def label_errors(metadata: Json) -> list[FieldError]:
+    """Find what is wrong with labels and annotations."""
+    found = _key_errors(metadata.get("labels"), "metadata.labels", values=True)
+    return found + _key_errors(metadata.get("annotations"), "metadata.annotations", values=False)
 
 
 def _finalizer_errors(metadata: Json, old: Json | None) -> list[FieldError]:
