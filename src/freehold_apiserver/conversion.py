@@ -37,11 +37,17 @@ async def show(stored: Sequence[Stored], resource: Resource) -> list[Stored]:
     ]
 
 
-async def to_storage(obj: Json, resource: Resource, storage: Resource) -> Json:
-    """Convert an object of the pipeline to the version in which it is stored. Raises 500 where the webhook fails."""
+async def to_storage(obj: Json, resource: Resource, storage: Resource) -> tuple[Json, Json]:
+    """Convert an object of the pipeline to the version in which it is stored, with that one's defaults.
+
+    Returns it also as ``resource`` shows it then. Raises 500 where the webhook fails.
+    """
     if storage.converter is None:
-        return {**obj, "apiVersion": resource.storage_api_version}
-    return (await _converted([obj], storage))[0]
+        converted = {**obj, "apiVersion": resource.storage_api_version}
+        return converted, converted
+    converted = (await _converted([obj], storage))[0]
+    structural.default(converted, storage.schema)
+    return converted, (await _converted([converted], resource))[0]
 
 
 async def _converted(objects: Sequence[Json], target: Resource) -> list[Json]:
@@ -73,7 +79,7 @@ class WebhookConverter:
         request = {"uid": uid, "desiredAPIVersion": api_version, "objects": list(objects)}
         review = {"kind": "ConversionReview", "apiVersion": f"{_GROUP}/{self._review}", "request": request}
         try:
-            answer = await self._client.post(self._target, review, _TIMEOUT, tells_timeout=False)
+            answer = await self._client.post(self._target, review, _TIMEOUT)
             converted = self._read(answer, uid)
         except CallFailed as failure:
             reason = str(failure).removeprefix("failed to call webhook: ")

@@ -164,12 +164,12 @@ class Objects:
         if self._admission.validating:
             asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "")
             await self._admission.validate(asked, notes)
-        converted = await self._convert_to_storage(resource, obj)
+        converted, answer = await self._convert_to_storage(resource, obj)
         # No await from here on.
         self._require_namespace(resource, *key)
         if self._store.get(resource.collection, key):
             raise _Overtaken(key[1])
-        return self._save(resource, key, obj, converted, options)
+        return self._save(resource, key, answer, converted, options)
 
     async def apply(
         self, resource: Resource, key: Key, patch: Any, options: WriteOptions, notes: Notes, subresource: str = ""
@@ -273,7 +273,7 @@ class Objects:
         found: list[Json] = draft["metadata"].get("managedFields") or []
         return found
 
-    async def _convert_to_storage(self, resource: Resource, obj: Json) -> Json:
+    async def _convert_to_storage(self, resource: Resource, obj: Json) -> tuple[Json, Json]:
         storage = self._registry.of_collection(resource.collection) or resource
         return await to_storage(obj, resource, storage)
 
@@ -462,7 +462,7 @@ class Objects:
             await self._admission.validate(asked, notes)
         obj["apiVersion"] = before["apiVersion"]
         changed = not _same(obj, before) or old.obj["apiVersion"] != resource.storage_api_version
-        converted = await self._convert_to_storage(resource, {**obj, "apiVersion": resource.api_version})
+        converted, answer = await self._convert_to_storage(resource, {**obj, "apiVersion": resource.api_version})
         # No await from here on.
         self._require_unchanged(resource, key, old)
         if not changed:
@@ -471,7 +471,7 @@ class Objects:
         if obj["metadata"].get("deletionTimestamp") and released and not options.dry_run:
             last = self._store.remove(resource.collection, key)
             return last if before is old.obj else Stored(last.revision, obj, b"")
-        return self._save(resource, key, obj, converted, options)
+        return self._save(resource, key, answer, converted, options)
 
     def _decode(self, resource: Resource, obj: Json, options: WriteOptions, notes: Notes) -> None:
         """Prune and default by schema; unknown and duplicate fields are errors, warnings or ignored."""
@@ -494,16 +494,15 @@ class Objects:
         if found:
             raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
 
-    def _save(self, resource: Resource, key: Key, obj: Json, converted: Json, options: WriteOptions) -> Stored:
-        """Store ``converted``. Returns it as ``obj``, in the version of the request, where that differs."""
+    def _save(self, resource: Resource, key: Key, answer: Json, converted: Json, options: WriteOptions) -> Stored:
+        """Store ``converted``. Returns it as ``answer``, in the version of the request, where that is another one."""
         if options.dry_run:
-            return Stored(self._store.revision, obj if resource.converter else converted, b"")
+            return Stored(self._store.revision, answer, b"")
         stored = self._store.put(resource.collection, key, converted)
-        if resource.converter is None:
+        if answer is converted:
             return stored
-        version = stored.obj["metadata"]["resourceVersion"]
-        meta = {**obj["metadata"], "resourceVersion": version}
-        return Stored(stored.revision, {**obj, "apiVersion": resource.api_version, "metadata": meta}, b"")
+        meta = {**answer["metadata"], "resourceVersion": stored.obj["metadata"]["resourceVersion"]}
+        return Stored(stored.revision, {**answer, "metadata": meta}, b"")
 
     def _require_namespace(self, resource: Resource, namespace: str, name: str) -> None:
         if not resource.namespaced:

@@ -53,7 +53,7 @@ class WebhookClient:
         self._session: aiohttp.ClientSession | None = None
         self._contexts: dict[bytes, ssl.SSLContext] = {}
 
-    async def post(self, target: Target, body: Json, seconds: float, *, tells_timeout: bool = True) -> Any:
+    async def post(self, target: Target, body: Json, seconds: float) -> Any:
         """Return the JSON that the webhook answers. Raises CallFailed."""
         import aiohttp  # only where there are webhooks
 
@@ -62,8 +62,8 @@ class WebhookClient:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
         context = self._context(target.authority)
         url, headers, name = target.url, {"Content-Type": "application/json", "Accept": "application/json, */*"}, None
-        params = {"timeout": f"{seconds:.0f}s"} if tells_timeout else {}
-        shown = f'Post "{url}{"?timeout=" + params["timeout"] if params else ""}"'
+        params = {"timeout": f"{seconds:.0f}s"}
+        shown = f'Post "{url}?timeout={params["timeout"]}"'
         if target.service is not None:
             address = self._services.get(target.service)
             if address is None:
@@ -79,7 +79,7 @@ class WebhookClient:
                 answer = await response.read()
         except (aiohttp.ClientError, ValueError, OSError) as problem:
             raise CallFailed(f"failed to call webhook: {shown}: {_in_words(problem)}") from problem
-        return _decoded(response.status, answer)
+        return _decoded(response.status, response.content_type, answer)
 
     def _context(self, authority: bytes) -> ssl.SSLContext:
         """Trust this authority alone; without one, what the machine trusts."""
@@ -105,24 +105,23 @@ class WebhookClient:
 _MOST_AUTHORITIES = 50
 
 
-def _decoded(status: int, answer: bytes) -> Any:
+def _decoded(status: int, content_type: str, answer: bytes) -> Any:
     if not 200 <= status <= 206:
-        raise CallFailed(f"failed to call webhook: {_refusal(status, answer)}")
+        text = answer[:2048].decode(errors="replace").strip() if content_type.startswith("text/") else ""
+        raise CallFailed(f"failed to call webhook: {_refusal(status, text)}")
     try:
         return json.loads(answer)
     except (ValueError, RecursionError) as problem:
         raise CallFailed(f"failed to call webhook: couldn't get version/kind; json parse error: {problem}") from problem
 
 
-def _refusal(status: int, answer: bytes) -> str:
+def _refusal(status: int, text: str) -> str:
     """Word an HTTP error as k8s.io/client-go does."""
     if status == 404:
         return "the server could not find the requested resource"
     if status >= 500:
-        body = answer[:2048].decode(errors="replace").strip() or "unknown"
-        return (
-            f"an error on the server ({json.dumps(body, ensure_ascii=False)}) has prevented the request from succeeding"
-        )
+        shown = json.dumps(text or "unknown", ensure_ascii=False)
+        return f"an error on the server ({shown}) has prevented the request from succeeding"
     return f"the server rejected our request for an unknown reason ({status})"
 
 
@@ -142,8 +141,6 @@ def _in_words(problem: Exception) -> str:
 
 
 _UNKNOWN_AUTHORITY = "certificate signed by unknown authority"
-_CERTIFICATE = {
-    10: "certificate has expired or is not yet valid", 9: "certificate has expired or is not yet valid",
-    18: _UNKNOWN_AUTHORITY, 19: _UNKNOWN_AUTHORITY, 20: _UNKNOWN_AUTHORITY, 21: _UNKNOWN_AUTHORITY,
-}  # fmt: skip
+_EXPIRED = "certificate has expired or is not yet valid"
+_CERTIFICATE = {9: _EXPIRED, 10: _EXPIRED, **dict.fromkeys((7, 18, 19, 20, 21), _UNKNOWN_AUTHORITY)}
 """OpenSSL's code of what is wrong -> Go's words for it."""

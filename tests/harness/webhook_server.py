@@ -35,6 +35,11 @@ class WebhookServer:
         self._seen: dict[str, list[Json]] = {}
         self._queries: dict[str, list[str]] = {}
 
+    def forget(self) -> None:
+        """Drop answers and requests."""
+        for each in (self.answers, self._seen, self._queries):
+            each.clear()
+
     def seen(self, path: str) -> list[Json]:
         """The ``request`` of each review that came to a path."""
         return list(self._seen.get(path, ()))
@@ -137,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Say nothing."""
 
 
