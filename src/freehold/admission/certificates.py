@@ -144,7 +144,7 @@ def _check_pair(pair: Pair, authorities: bytes) -> None:
         trusted = x509.load_pem_x509_certificates(authorities)
     except ValueError as problem:
         raise BrokenCertificates(f"ca.crt is not in PEM: {problem}") from None
-    if not any(_signed(certificate, each) for each in trusted):
+    if not any(_is_signed_by(certificate, each) for each in trusted):
         raise BrokenCertificates("no CA of ca.crt has signed the certificate")
 
 
@@ -159,7 +159,7 @@ def check_key(pair: Pair) -> x509.Certificate:
     return certificate
 
 
-def _signed(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
