@@ -74,18 +74,18 @@ class SecretCertificates:
         self._held: Certificates | None = None
         self._trusted: tuple[bytes, datetime] | None = None
         """The authorities that are in the configuration, and since when this process knows it."""
-        self._told = ""
+        self._told: tuple[str, str] = ("", "")
+        """What was told in the last look, and in this one."""
 
     async def refresh(self) -> Pair | None:
         """Look at the Secret and do the step that is due. Return what is served now; None while there is nothing."""
+        self._told = self._told[1], ""
         try:
             await self._keep_secret()
             if self._held is not None and self._leads():
                 await self._keep_configuration(self._held.authorities)
         except kube.KubeError as problem:
             self._tell(f"the webhook's certificate in Secret {self._key} cannot be looked after: {problem}")
-        else:
-            self._told = ""
         return self._held.served if self._held else None
 
     async def _keep_secret(self) -> None:
@@ -103,7 +103,9 @@ class SecretCertificates:
     def _take(self, step: Step, held: Certificates | None) -> Certificates | None:
         now = self._now()
         if step is Step.ISSUE or held is None:
-            _LOG.warning("Secret %s has no usable certificate of the webhook: a new one is made", self._key)
+            _LOG.info(
+                "a certificate of the webhook is made for Secret %s, which has none that can be served", self._key
+            )
             return certificates.issue(self._list_names(), now)
         if step is Step.PREPARE:
             return certificates.prepare(held, certificates.issue(self._list_names(), now), now)
@@ -145,7 +147,11 @@ class SecretCertificates:
 
     async def _keep_configuration(self, authorities: bytes) -> None:
         """Put the CAs into our entry of the configuration. One that cert-manager fills in is left alone."""
-        found = await self._client.get(CONFIGURATIONS, self._configuration)
+        try:
+            found = await self._client.get(CONFIGURATIONS, self._configuration)
+        except kube.ObjectNotFound:
+            self._tell(f"no {CONFIGURATIONS.kind} {self._configuration} is there, so that nobody asks the webhook")
+            return
         metadata = found["metadata"]
         bundle = base64.b64encode(authorities).decode()
         entries = found.get("webhooks") or []
@@ -162,10 +168,10 @@ class SecretCertificates:
             self._trusted = authorities, self._now()
 
     def _tell(self, message: str) -> None:
-        """Log a problem once, until it is another one."""
-        if message != self._told:
+        """Log a problem, once while it lasts."""
+        if message not in self._told:
             _LOG.warning("%s", message)
-            self._told = message
+        self._told = self._told[0], message
 
 
 def _decode(secret: Json) -> dict[str, bytes]:
