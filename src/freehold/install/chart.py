@@ -24,6 +24,14 @@ _GENERATED: Final = "# Generated from src/freehold/install by `make crds`. Do no
 _PLAIN: Final = re.compile(r"[A-Za-z/][-A-Za-z0-9._/]*")
 """Texts that YAML reads as themselves, but for its few words."""
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_NOTES: Final = """\
+{{- if and .Values.certManager.enabled (not .Values.webhook.enabled) -}}
+{{- fail "certManager.enabled is for the certificate of the webhook, which webhook.enabled leaves out" -}}
+{{- end -}}
+Freehold is installed in namespace {{ .Release.Namespace }}. Once it runs, make a backup of its keys:
+  kubectl get secret freehold-keys -n {{ .Release.Namespace }} -o yaml
+Without them nothing that it has created can be changed or deleted.
+"""
 _NOT_PACKAGED: Final = ".*\n*.tmp\n"
 
 
@@ -35,6 +43,7 @@ def render_chart() -> dict[str, str]:
         "values.schema.json": json.dumps(build_schema(), indent=2) + "\n",
         ".helmignore": _NOT_PACKAGED,
         "templates/_helpers.tpl": HELPERS,
+        "templates/NOTES.txt": _NOTES,
     }
     templates: dict[str, str] = {}
     for tree in describe_objects():

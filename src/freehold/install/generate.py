@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from freehold.install.chart import NAME, render_chart
+from freehold.install.clusterctl import render_provider
 from freehold.install.manifest import render_manifest
 from freehold.install.options import InstallOptions
 
@@ -18,7 +19,8 @@ MANIFEST: Final = "install.yaml"
 def render_files() -> dict[str, str]:
     """Render all generated files: content by path below the directory."""
     chart = {f"chart/{NAME}/{path}": content for path, content in render_chart().items()}
-    return {**chart, MANIFEST: render_manifest(InstallOptions())}
+    provider = {f"clusterctl/{path}": content for path, content in render_provider(InstallOptions()).items()}
+    return {**chart, **provider, MANIFEST: render_manifest(InstallOptions())}
 
 
 def find_stale(directory: Path) -> list[str]:
