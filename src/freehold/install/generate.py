@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,17 +24,15 @@ def render_files() -> dict[str, str]:
     return {**chart, **provider, MANIFEST: render_manifest(InstallOptions())}
 
 
-def find_stale(directory: Path) -> list[str]:
-    """Find files that are missing, differ from the generated content or belong to nothing, sorted by path."""
-    wanted = render_files()
+def find_stale(directory: Path, wanted: Mapping[str, str]) -> list[str]:
+    """Find files that are missing, differ from ``wanted`` or belong to nothing, sorted by path."""
     present = {str(path.relative_to(directory)): path for path in _list_present(directory)}
     differing = {path for path in present if path not in wanted or wanted[path] != present[path].read_text("utf-8")}
     return sorted(differing | (wanted.keys() - present.keys()))
 
 
-def write_files(directory: Path) -> None:
-    """Write every generated file, and remove those that belong to nothing."""
-    wanted = render_files()
+def write_files(directory: Path, wanted: Mapping[str, str]) -> None:
+    """Write every file that is wanted, and remove those that belong to nothing."""
     for path in _list_present(directory):
         if str(path.relative_to(directory)) not in wanted:
             path.unlink()
@@ -56,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the files are (default: %(default)s)")
     options = parser.parse_args(arguments)
     if not options.check:
-        write_files(options.directory)
+        write_files(options.directory, render_files())
         return 0
-    stale = find_stale(options.directory)
+    stale = find_stale(options.directory, render_files())
     for path in stale:
         print(f"{options.directory / path} is out of date; run `make crds`", file=sys.stderr)
     return 1 if stale else 0
