@@ -1,7 +1,7 @@
 """Files of a provider of Cluster API, as ``clusterctl`` reads them (docs/reference/capi-contract.md C44 to C48).
 
-The components are the objects of an installation; the image, the feature gates and the least severity of the log can
-still be chosen by variables. The templates of clusters are in ``templates``.
+The components are the objects of an installation; feature gates and the least severity of the log can still be chosen
+by variables, and the image by an override of clusterctl. The templates of clusters are in ``templates``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 
 import yaml
 
+from freehold.api.feature_gates import FeatureGate, format_gates, parse
 from freehold.api.names import CONTRACT_V1BETA1_LABEL
 from freehold.install.manifest import dump_objects
 from freehold.install.names import CONTAINER, PROVIDER
@@ -68,14 +69,26 @@ def _render_components(options: InstallOptions) -> str:
     return dump_objects(objects)
 
 
+def complete_image(image: str) -> str:
+    """Complete the name of an image with the registry that is meant without one: clusterctl takes no other.
+
+    Source: https://github.com/distribution/reference/blob/main/normalize.go.
+    """
+    first, slash, _ = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return image
+    return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
+
+
 def _put_variables(deployment: Json, options: InstallOptions) -> None:
+    """Put variables for level and gates. The image is none: clusterctl reads it unsubstituted, to override it."""
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["name"] == CONTAINER
-    container["image"] = f"${{FREEHOLD_IMAGE:={options.image}}}"
-    arguments = [each for each in container["args"] if not each.startswith((_LEVEL, _GATES))]
-    gates = next((each.removeprefix(_GATES) for each in container["args"] if each.startswith(_GATES)), "")
+    container["image"] = complete_image(options.image)
+    gates = parse(",".join(f"{name}={on}" for name, on in options.feature_gates.items()))
+    named = format_gates(gates, frozenset(FeatureGate))  # an empty default would be none for clusterctl
     container["args"] = [
-        *arguments,
+        *(each for each in container["args"] if not each.startswith((_LEVEL, _GATES))),
         f"{_LEVEL}${{FREEHOLD_LOG_LEVEL:={options.log_level}}}",
-        f"{_GATES}${{FREEHOLD_FEATURE_GATES:={gates}}}",
+        f"{_GATES}${{FREEHOLD_FEATURE_GATES:={named}}}",
     ]
