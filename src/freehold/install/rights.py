@@ -62,7 +62,8 @@ def _cluster_rules() -> list[Tree]:
     rules += _rules_of_kinds([METADATA_GRANT], "list", "watch")
     for provider in PROVIDERS:
         if provider.referred:
-            found = [*_rules_of_kinds(provider.referred, "get", "list"), _rule(NAMESPACES, "get")]
+            found = [*_rules_of_kinds(provider.referred, "get"), _rule(NAMESPACES, "get")]
+            found += _rules_of_kinds(provider.searched, "list")
             rules += [When(serves(provider.name), each) for each in found]
     configuration: Json = {
         "apiGroups": ["admissionregistration.k8s.io"],

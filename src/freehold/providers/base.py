@@ -179,7 +179,7 @@ class Provider:
     """A cloud.
 
     ``objects`` are the kinds that are reconciled, ``mirrors`` those that only show what another object has,
-    ``referred`` those that are only read where an object names one,
+    ``referred`` those that are only read where an object names one, ``searched`` those of them that are also listed,
     ``templates`` those of which Cluster API makes objects: they have a CRD, and nothing here reads them,
     ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
     kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
@@ -204,6 +204,7 @@ class Provider:
     tags: TagKind | None = None
     mirrors: tuple[MirrorKind, ...] = ()
     referred: tuple[ServedName, ...] = ()
+    searched: tuple[ServedName, ...] = ()
     templates: tuple[ServedName, ...] = ()
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()

@@ -67,6 +67,7 @@ AWS = Provider(
     objects=(CLUSTER, MACHINE, CONTROL_PLANE),
     mirrors=(MANAGED_CLUSTER,),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
+    searched=(AWS_ROLE_IDENTITY,),
     templates=(
         AWS_MACHINE_TEMPLATE,
         AWS_CLUSTER_TEMPLATE,
