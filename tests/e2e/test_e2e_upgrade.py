@@ -59,7 +59,7 @@ def once_each(stage: Stage) -> None:
 
 
 def test_an_upgrade_and_a_rollback_during_the_creation_cost_no_resource(stage: Stage, tmp_path: Path) -> None:
-    """The CRDs are today's all the time; the earlier version ends the creation that today's went on with, and deletes."""
+    """The CRDs are today's all the time; the earlier version ends what today's went on with, and deletes."""
     earlier = earlier_source(tmp_path)
     with operating(stage, earlier):
         stage.kubectl.apply(aws(stage.name, stage.namespace))
