@@ -51,7 +51,7 @@ class InstallOptions:
     webhook: bool = True
     cert_manager: bool = False
     credentials: Mapping[str, str] = field(
-        default_factory=lambda: {name: f"freehold-credentials-{name}" for name in PROVIDER_NAMES}
+        default_factory=lambda: {name: f"freehold-{name}-credentials" for name in PROVIDER_NAMES}
     )
     env: Mapping[str, str] = field(default_factory=dict)
     token_audience: str = ""

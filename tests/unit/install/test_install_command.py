@@ -24,7 +24,7 @@ GIVEN = InstallOptions(
     log_level="debug",
     log_format="text",
     cert_manager=True,
-    credentials={"aws": "freehold-credentials-aws", "ibm": "key"},
+    credentials={"aws": "freehold-aws-credentials", "ibm": "key"},
     env={"A": "b=c,d", "E": ""},
     token_audience="iam",
     service_account_annotations={"example.org/role": "x"},
