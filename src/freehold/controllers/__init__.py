@@ -8,6 +8,6 @@
   what came of it.
 - ``objects.py``, ``other_objects.py``, ``owner_cluster.py``, ``secret_reader.py``, ``secret_writer.py``: reads and
   writes of the API server.
-- ``events.py``, ``metrics.py``, ``metrics_server.py``, ``observers.py``: what a person sees of it.
+- ``events.py``, ``metrics.py``, ``process_server.py``, ``observers.py``: what a person sees of it.
 - ``plan``, ``keyring``, ``recovery``: folders of their own.
 """

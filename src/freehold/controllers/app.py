@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
+from functools import partial
 
 from freehold.api.served import ServedName
 from freehold.controllers.collecting import Collections
@@ -26,6 +28,7 @@ from freehold.controllers.owner_cluster import (
     OwnerClusterReader,
 )
 from freehold.controllers.peers import refuse_peers
+from freehold.controllers.probes import ProcessHealth
 from freehold.controllers.reconciler import Reconciler
 from freehold.controllers.secret_writer import SecretWriter
 from freehold.controllers.settings import Settings
@@ -65,6 +68,16 @@ class Operator:
             return None
         health, problem = merge_health([each.read_health() for each in self._controllers]), self._keeper.problem
         return replace(health, ready=health.ready and not problem, problem=problem)
+
+    @property
+    def controllers(self) -> Sequence[Controller]:
+        """The controllers of this process; none before the start."""
+        return tuple(self._controllers)
+
+    def read_process_health(self) -> ProcessHealth:
+        """Return the health for the probes, by kind."""
+        problem = self._keeper.problem if self._keeper else ""
+        return ProcessHealth({str(each.resource): each.read_health() for each in self.controllers}, problem)
 
     def find_look(self, kind: str, key: Key) -> LookRecord | None:
         """Return the last look at the object; None if there was none since one was requested."""
@@ -131,7 +144,7 @@ class Operator:
                 served, accounts, keeper, settings.clock, recorder, others, claims,
                 Collections(settings.clock, others.list_stored),
                 collects=collects_new_objects(served, settings.gates), reader=client,
-                secrets=SecretWriter(client, settings.clock),
+                secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.process.count_repairs,
             )  # fmt: skip
             controller = self._build_controller(client, served, reconciler, keeper)
             self._served[served.kind] = controller, reconciler.look_log
@@ -145,6 +158,8 @@ class Operator:
         self._controllers += [
             build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers) for kind in MIRRORS
         ]
+        for each in self._controllers:
+            each.on_pass = partial(settings.observers.process.note_pass, each.resource.kind)
 
     def _build_claims(self, served: ServedName, accounts: Accounts) -> NameClaims:
         return NameClaims(

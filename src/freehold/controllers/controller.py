@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time as wall
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from freehold.controllers import predicates
 from freehold.controllers.health import Health
+from freehold.controllers.logs import LogContext, log_about
 from freehold.controllers.timing import DomainTime
 from freehold.controllers.workqueue import Backoff, Priority, WorkQueue
 from freehold.engine.errors import CloudError
@@ -28,6 +30,8 @@ _LOG = logging.getLogger(__name__)
 
 RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 60.0
+DEATH_WINDOW_SECONDS = 600.0
+MOST_DEATHS_REMEMBERED = 100
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class RequeueAfter:
 
 
 Result = Done | RequeueAfter
+ReconcileEnd = Result | Exception
+"""How a reconcile ended."""
 Reconcile = Callable[[Key], Awaitable[Result]]
 
 
@@ -70,7 +76,7 @@ class Controller:
     ``time`` is domain time (requeues, backoff). ``resync`` and ``grace`` are wall seconds: how long a
     lost event can last, and how long a running reconcile may go on after ``stop``. ``reads``: controllers in whose
     caches ``reconcile`` looks, so that one process holds an object once; their changes wake nothing here. ``gone`` is
-    called with the last state of an object that was deleted.
+    called with the last state of an object that was deleted, ``on_pass`` with the end of a reconcile and its seconds.
     """
 
     def __init__(
@@ -113,6 +119,8 @@ class Controller:
         self._last_logged: dict[Key, str] = {}
         self._last_progress = wall.monotonic()
         self._restarts = 0
+        self.on_pass: Callable[[ReconcileEnd, float], None] = lambda end, seconds: None
+        self._died_at: deque[float] = deque(maxlen=MOST_DEATHS_REMEMBERED)
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -138,11 +146,16 @@ class Controller:
             ready=self._primary.state is WatchState.SYNCED and self._settled.is_set(),
             followed={str(each.resource): each.state for each in self._list_reflectors()},
             silent=max(now - each.last_contact for each in self._list_reflectors()),
-            busy=max((now - begun for begun in self._begun_at.values()), default=0.0),
+            busy=max((now - begun for begun in list(self._begun_at.values())), default=0.0),
             last_progress=now - self._last_progress,
             queued=len(self.queue),
             scheduled=self.queue.scheduled,
             restarts=self._restarts,
+            deaths=sum(now - died < DEATH_WINDOW_SECONDS for died in tuple(self._died_at)),
+            state=self._primary.state,
+            refused={
+                str(each.resource): each.problem for each in self._list_reflectors() if each.state is WatchState.REFUSED
+            },
         )
 
     def requeue_all(self) -> None:
@@ -201,6 +214,7 @@ class Controller:
                 return
             except Exception:  # a defect of ours: logged whole, counted for the probe, and the task begins anew
                 self._restarts += 1
+                self._died_at.append(wall.monotonic())
                 _LOG.exception("%s: the %s died and is started again in %.0f s", self.resource, what, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2.0, LONGEST_RESTART_SECONDS)
@@ -217,7 +231,7 @@ class Controller:
                 if change.new is None and change.old is not None:
                     self._on_gone(change.old)
                 if _matters(change, self._wake):
-                    self.queue.add(change.key, _choose_priority(change))
+                    self.queue.add(change.key, choose_priority(change))
 
     def _tell_readers(self) -> None:
         for each in self._readers:
@@ -232,7 +246,7 @@ class Controller:
                     if isinstance(change, ObjectChange) and _matters(change, watched.predicate):
                         for obj in (change.old, change.new):
                             for key in self._find_concerned(obj, watched.concerns):
-                                self.queue.add(key, _choose_priority(change))
+                                self.queue.add(key, _choose_priority_of_concerned(change))
 
         return follow
 
@@ -263,17 +277,28 @@ class Controller:
 
     async def _work(self) -> None:
         while (key := await self.queue.get()) is not None:
-            self._begun_at[key] = wall.monotonic()
+            begun = self._begun_at[key] = wall.monotonic()
             try:
-                result = await self._reconcile(key)
-            except Exception as problem:
-                self._back_off(key, problem)
-            else:
-                self._finish(key, result)
+                with log_about(self._describe(key)):
+                    end = await self._serve(key)
             finally:
                 del self._begun_at[key]
                 self.queue.finish(key)
+            self.on_pass(end, wall.monotonic() - begun)
             self._note_progress()
+
+    async def _serve(self, key: Key) -> ReconcileEnd:
+        try:
+            result = await self._reconcile(key)
+        except Exception as problem:
+            self._back_off(key, problem)
+            return problem
+        self._finish(key, result)
+        return result
+
+    def _describe(self, key: Key) -> LogContext:
+        known = self._primary.objects.get(key)
+        return LogContext(f"{self.resource.kind} {key}", str(known["metadata"].get("uid", "")) if known else "")
 
     def _finish(self, key: Key, result: Result) -> None:
         self.queue.forget(key)
@@ -309,8 +334,18 @@ def _matters(change: ObjectChange, wake: predicates.Predicate) -> bool:
     return change.origin is Origin.LIST or not change.old or not change.new or wake(change.old, change.new)
 
 
-def _choose_priority(change: ObjectChange) -> Priority:
-    """Return BACKLOG for objects of a list, and LIVE for the rest and for deletions, which somebody waits for."""
+def choose_priority(change: ObjectChange) -> Priority:
+    """Return BACKLOG for an object of a list that is at rest, and LIVE for everything that somebody waits for.
+
+    After a restart all objects are listed. What is new, edited, or on its way goes first.
+    """
+    if change.origin is Origin.LIST and change.new and predicates.is_at_rest(change.new):
+        return Priority.BACKLOG
+    return Priority.LIVE
+
+
+def _choose_priority_of_concerned(change: ObjectChange) -> Priority:
+    """Return BACKLOG where a list brings what surrounds an object: it is no news, unless it is being deleted."""
     if change.origin is Origin.LIST and change.new and "deletionTimestamp" not in change.new["metadata"]:
         return Priority.BACKLOG
     return Priority.LIVE

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from freehold.kube.watch import WatchState
 
@@ -14,7 +14,9 @@ class Health:
 
     ``problem`` says why nothing can be served, where that is known. ``followed`` is the state of the watch of each
     resource, ``silent`` the longest time since a watch heard from the server, ``busy`` how long the
-    longest reconcile in hand has been running.
+    longest reconcile in hand has been running. ``restarts`` counts tasks that died, ``deaths`` those of the last ten
+    minutes. ``state`` is that of the watch of its own objects. ``refused`` has the watches that we have no right to,
+    and why.
     """
 
     ready: bool
@@ -26,6 +28,9 @@ class Health:
     scheduled: int
     restarts: int
     problem: str = ""
+    deaths: int = 0
+    state: WatchState = WatchState.STARTING
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 def merge_health(healths: Sequence[Health]) -> Health:
@@ -39,4 +44,6 @@ def merge_health(healths: Sequence[Health]) -> Health:
         queued=sum(each.queued for each in healths),
         scheduled=sum(each.scheduled for each in healths),
         restarts=sum(each.restarts for each in healths),
+        deaths=sum(each.deaths for each in healths),
+        refused={name: why for each in healths for name, why in each.refused.items()},
     )

@@ -1,22 +1,28 @@
-"""Metrics of the operator for Prometheus: cloud calls by API and class, and the tags of metadata objects.
+"""Metrics of the operator for Prometheus: reconciles, cloud calls, leadership, the webhook, tags of metadata objects.
 
 A wrapper of the port below the rate limits counts each call that is sent. Labels are names of APIs,
 classes, operations and of our own objects: never a tag, a value or the id of a resource. There is no limit to their
-number, and not everybody who may read metrics may read them.
+number, and not everybody who may read metrics may read them. What objects are like: ``object_metrics.py``.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from freehold.controllers.controller import Reconcile, Result
-from freehold.controllers.observers import Observers
+from freehold.controllers.controller import Reconcile, ReconcileEnd, RequeueAfter, Result
+from freehold.controllers.logged_port import LoggedPort
+from freehold.controllers.object_metrics import KINDS, OTHER, ObjectMetrics
+from freehold.controllers.observers import Observers, Standing
+from freehold.controllers.process_server import Answer, Pages
 from freehold.engine.errors import CloudError
 from freehold.engine.port import Call, Effect, Port
+from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Key
 from freehold.providers.access.audit import Changes
 from freehold.tags.pass_hooks import Outcomes
@@ -30,6 +36,8 @@ T = TypeVar("T")
 _OBJECT = ("namespace", "name")
 _STATES = ("managed", "drifted", "failed", "left")
 _SECONDS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
+_RECONCILE_SECONDS = (0.05, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0)
+VERDICTS = frozenset({"allowed", "warned", "denied", "error"})
 _SIZES = (1, 5, 10, 20, 50, 100, 200)
 
 
@@ -44,6 +52,37 @@ class Metrics:
             ("api", "effect", "class"),
             registry=self.registry,
         )
+        self._reconciles = Histogram(
+            "freehold_reconcile_seconds",
+            "Wall time of reconciles by result: done, waits (comes back by itself), conflict (somebody else wrote the "
+            "object), api_error, cloud_error, local_error (a file of the operator, as the audit log), defect.",
+            ("kind", "result"), registry=self.registry, buckets=_RECONCILE_SECONDS,
+        )  # fmt: skip
+        self._repairs = Counter(
+            "freehold_drift_repaired", "Resources that somebody else changed, and that were brought back.", ("kind",),
+            registry=self.registry,
+        )  # fmt: skip
+        self._leader = Gauge(
+            "freehold_leader", "Whether this process may act on objects: 1 or 0.", registry=self.registry
+        )
+        self._held = Gauge("freehold_shards_held", "Shards that this process holds.", registry=self.registry)
+        self._shards = Gauge("freehold_shards", "Shards that there are.", registry=self.registry)
+        self._share = Gauge(
+            "freehold_account_rate_share", "The part of an account's rate limit that this process may use.",
+            registry=self.registry,
+        )  # fmt: skip
+        self._certificate = Gauge(
+            "freehold_webhook_certificate_end_timestamp_seconds",
+            "When the certificate of the webhook ends; 0 where none is served.", registry=self.registry,
+        )  # fmt: skip
+        self._reviews = Counter(
+            "freehold_webhook_requests", "Answers of the webhook: allowed, warned, denied, error.", ("kind", "verdict"),
+            registry=self.registry,
+        )  # fmt: skip
+        self.objects = ObjectMetrics()
+        self.registry.register(self.objects)
+        ProcessCollector(registry=self.registry)
+        self.note_standing(Standing())
         self._resources = Gauge(
             "freehold_tag_resources",
             "Resources of a CloudMetadata in its last pass: managed (selected), drifted (repaired), failed, left "
@@ -74,8 +113,41 @@ class Metrics:
     def build_observers(self, *others: Any) -> Observers:
         """Build the observers that feed these metrics; ``others`` are further observers of passes."""
         return Observers(
-            (self.record_pass, *others), (self,), self.time_reconcile, self.measure_port, (self.record_ready,)
+            (self.record_pass, *others),
+            (self,),
+            self.time_reconcile,
+            lambda port: LoggedPort(self.measure_port(port)),
+            (self.record_ready,),
+            self,
         )
+
+    def build_pages(self) -> Pages:
+        """Build the page for Prometheus."""
+
+        def show() -> Answer:
+            return Answer(HTTPStatus.OK, generate_latest(self.registry).decode(), CONTENT_TYPE_PLAIN_0_0_4)
+
+        return {"/metrics": show}
+
+    # -- the process (observers.ProcessObserver) ----------------------------------------------------------------
+
+    def note_standing(self, standing: Standing) -> None:
+        self._leader.set(standing.leads)
+        self._held.set(standing.shards_held)
+        self._shards.set(standing.shards)
+        self._share.set(standing.rate_share)
+
+    def note_pass(self, kind: str, end: ReconcileEnd, seconds: float) -> None:
+        self._reconciles.labels(kind, classify_end(end)).observe(seconds)
+
+    def count_repairs(self, kind: str, number: int) -> None:
+        self._repairs.labels(kind).inc(number)
+
+    def note_certificate(self, ends: float) -> None:
+        self._certificate.set(ends)
+
+    def count_review(self, kind: str, verdict: str) -> None:
+        self._reviews.labels(kind if kind in KINDS else OTHER, verdict if verdict in VERDICTS else OTHER).inc()
 
     # -- the port -----------------------------------------------------------------------------------------------
 
@@ -129,6 +201,24 @@ class Metrics:
         for resource, tags in changes.items():
             for before, after in tags.values() if resource not in errors else ():
                 self._changes.labels("remove" if after is None else "add" if before is None else "change").inc()
+
+
+def classify_end(end: ReconcileEnd) -> str:
+    """Return one word for the end of a reconcile: what helps, if anything does."""
+    match end:
+        case Conflict():
+            return "conflict"
+        case KubeError():
+            return "api_error"
+        case CloudError():
+            return "cloud_error"
+        case OSError():
+            return "local_error"
+        case Exception():
+            return "defect"
+        case RequeueAfter():
+            return "waits"
+    return "done"
 
 
 def classify_error(error: Exception | None) -> str:

@@ -9,7 +9,7 @@ handle, the adapter and the engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -96,7 +96,8 @@ class Reconciler:
     """A reconciler of the objects of one kind. The loss of its memory costs reads only.
 
     ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
-    ``secrets`` writes those that objects keep; None where nothing is written, as in a plan.
+    ``secrets`` writes those that objects keep; None where nothing is written, as in a plan. ``on_repair`` is told the
+    kind, and how many of its resources were changed from outside and brought back.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Reconciler:
         collects: bool = False,
         reader: ObjectReader | None = None,
         secrets: SecretWriter | None = None,
+        on_repair: Callable[[str, int], None] = lambda kind, number: None,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -126,6 +128,7 @@ class Reconciler:
         self._collects = collects
         self._reader = reader
         self._secrets = secrets
+        self._on_repair = on_repair
         self._memory = ObjectMemory(clock)
         self._guard = RecordGuard(served, self._memory, rings, recorder)
         self._look_requested: set[str] = set()
@@ -307,6 +310,8 @@ class Reconciler:
             return self._hold_for_error(document, error)
         report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
         report = await self._keep_secrets(current, proceed, report)
+        if done.repaired:
+            self._on_repair(self._served.kind, len(done.repaired))
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news

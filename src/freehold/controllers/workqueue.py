@@ -11,6 +11,7 @@ import asyncio
 import heapq
 import random
 import sys
+import time as wall
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class WorkQueue(Generic[K]):
         self._backoff = backoff or Backoff()
         self._spread = spread
         self._ready: dict[Priority, OrderedDict[K, None]] = {each: OrderedDict() for each in Priority}
+        self._ready_since: dict[K, float] = {}
         self._added_meanwhile: dict[K, Priority] = {}
         self._active: dict[K, Priority] = {}
         self._failures: dict[K, int] = {}
@@ -93,6 +95,7 @@ class WorkQueue(Generic[K]):
             return
         self._ready[Priority.BACKLOG].pop(key, None)
         self._ready[priority][key] = None
+        self._ready_since.setdefault(key, wall.monotonic())
         self._notify_getter()
 
     def add_after(self, key: K, seconds: float, priority: Priority = Priority.LIVE) -> None:
@@ -132,6 +135,7 @@ class WorkQueue(Generic[K]):
             taken = self._take()
             if taken is not None:
                 key, self._active[key] = taken[0], taken[1]
+                self._ready_since.pop(key, None)
                 self._idle.clear()
                 return key
             getter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -183,6 +187,11 @@ class WorkQueue(Generic[K]):
     def scheduled(self) -> int:
         """The number of keys that wait for their time."""
         return len(self._due)
+
+    def oldest_wait(self) -> float:
+        """Return how long the first of the ready keys has been waiting, in wall seconds. Any thread may ask."""
+        since = list(self._ready_since.values())  # a copy in one step; the oldest is first
+        return wall.monotonic() - since[0] if since else 0.0
 
     def __len__(self) -> int:
         """Return the number of keys that are ready to be taken."""

@@ -39,6 +39,10 @@ class PassContext:
     as_wanted: set[NodeKey] = field(default_factory=set)
     """What this pass has compared whole with the spec, and brought to it."""
     notes: list[str] = field(default_factory=list)
+    was_at_rest: bool = False
+    """The object was at rest before, and nothing else was asked for since: what differs was changed from outside."""
+    repaired: set[NodeKey] = field(default_factory=set)
+    """What was changed from outside, and is brought back."""
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""
     deep: bool = False
@@ -249,6 +253,7 @@ class PassContext:
             deleted=frozenset(self.state.deleted),
             looked=self.looked,
             collection=self.collection,
+            repaired=frozenset(self.repaired),
         )
 
     def resolve_command(self, key: NodeKey) -> str:
@@ -259,6 +264,11 @@ class PassContext:
     def prune_command(self) -> str:
         """The command with which a person has surplus deleted."""
         return f"freehold prune {self.owner.name} -n {self.owner.namespace}"
+
+    def note_repair(self, key: NodeKey) -> None:
+        """Note that this pass brings back what was changed from outside, if that is the reason."""
+        if self.was_at_rest:
+            self.repaired.add(key)
 
     def come_back_after(self, seconds: float) -> None:
         """Let the next pass begin in ``seconds`` at the latest."""

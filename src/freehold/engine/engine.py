@@ -129,6 +129,7 @@ async def _is_at_rest(ctx: PassContext) -> bool:
     """Return whether shared readings show that nothing has changed; if not, nothing of them is used."""
     flags = ctx.deps.flags
     flags.look = _is_planned_look(ctx)
+    ctx.was_at_rest = flags.look and bool(ctx.state.at_rest)
     if await _ends_at_rest(ctx):
         return True
     if flags.look and not ctx.decisions and await quick_confirm.confirm_by_lists(ctx):

@@ -78,7 +78,8 @@ class PassResult:
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
     ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
     ``deleted``: the ids of what this process saw go at its request. ``looked``: this pass was a deep one, to its end.
-    ``collection``: what was said of what others made in the network of an object that is deleted.
+    ``collection``: what was said of what others made in the network of an object that is deleted. ``repaired``: what
+    somebody else has changed, taken the marks of, or deleted, since the object was at rest.
     """
 
     journal: Journal
@@ -92,3 +93,4 @@ class PassResult:
     deleted: frozenset[str] = frozenset()
     looked: bool = False
     collection: Collected = NOTHING_COLLECTED
+    repaired: frozenset[NodeKey] = frozenset()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from typing import Any, Final
 
-import jsonschema_rs
-
 from freehold.api.feature_gates import FeatureGate
 from freehold.kube.resources import Json
 from freehold.providers.registry import PROVIDERS
@@ -53,7 +51,7 @@ class InstallOptions:
     webhook: bool = True
     cert_manager: bool = False
     credentials: Mapping[str, str] = field(
-        default_factory=lambda: {name: f"freehold-credentials-{name}" for name in PROVIDER_NAMES}
+        default_factory=lambda: {name: f"freehold-{name}-credentials" for name in PROVIDER_NAMES}
     )
     env: Mapping[str, str] = field(default_factory=dict)
     token_audience: str = ""
@@ -144,7 +142,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         "cert_manager", "--cert-manager/--no-cert-manager", "certManager.enabled", _BOOLEAN, "true or false",
-        "Let cert-manager make the webhook's certificate [default: a CA of the operator's own].",
+        "Let cert-manager make the webhook's certificate, instead of a CA of the operator's own.",
     ),
     Row(
         "credentials", "--credentials", "credentials",
@@ -198,6 +196,8 @@ ROWS: Final[tuple[Row, ...]] = (
 
 def check_options(options: InstallOptions) -> None:
     """Raise InvalidInstallOption if a value cannot be."""
+    import jsonschema_rs  # imported here because only this function needs it
+
     for row in ROWS:
         value = to_json(getattr(options, row.field))
         if not jsonschema_rs.is_valid(row.schema, value):

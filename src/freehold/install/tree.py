@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from freehold.install.options import InstallOptions
@@ -51,6 +52,16 @@ class When:
     condition: Condition
     then: Tree
     otherwise: Tree = ABSENT
+
+
+def all_of(*conditions: Condition) -> Condition:
+    """Return the condition that each of these holds."""
+    return reduce(Condition.__and__, conditions)
+
+
+def any_of(*conditions: Condition) -> Condition:
+    """Return the condition that one of these holds."""
+    return reduce(Condition.__or__, conditions)
 
 
 def evaluate(tree: Tree, options: InstallOptions) -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 import aiohttp
 
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import Expired, KubeError, ObjectNotFound, ServerUnavailable, build_status_error
+from freehold.kube.errors import Expired, Forbidden, KubeError, ObjectNotFound, ServerUnavailable, build_status_error
 from freehold.kube.field_managers import was_written_by_earlier_version
 from freehold.kube.object_client import PAGE_SIZE, Sleep
 from freehold.kube.resources import Json, Key, Resource, key_of
@@ -69,6 +69,7 @@ class WatchState(Enum):
     SYNCED = "synced"
     ABSENT = "absent"  # the server does not serve this resource (a CRD that is not installed)
     FAILING = "failing"  # requests fail; the cache may be stale: unknown, not absent
+    REFUSED = "refused"  # we lack the right; unknown, not absent
 
 
 class Reflector:
@@ -76,7 +77,7 @@ class Reflector:
 
     ``resync`` (wall seconds) bounds how long a lost event stays undetected: after it the collection is
     listed again and every object is reported (docs/reference/kubernetes.md#watching).
-    ``on_state`` is called whenever ``state`` may have changed.
+    ``on_state`` is called whenever ``state`` may have changed. ``problem`` says why requests fail.
     ``objects`` must not be modified. managedFields are dropped to save memory, but for those that the operator is to
     split (:mod:`freehold.kube.field_managers`).
     """
@@ -96,6 +97,7 @@ class Reflector:
     ) -> None:
         self.resource = resource
         self.state = WatchState.STARTING
+        self.problem = ""
         self.on_state: Callable[[], None] = lambda: None
         self.last_contact = now()
         self._client = client
@@ -241,7 +243,7 @@ class Reflector:
             return
         if self._logged:
             _LOG.info("watching %s again", self.resource)
-        self._failures, self._logged = 0, ""
+        self._failures, self._logged, self.problem = 0, "", ""
         self._enter(WatchState.SYNCED)
 
     def _choose_delay(self, problem: KubeError | None) -> float:
@@ -255,7 +257,8 @@ class Reflector:
         elif problem is None or isinstance(problem, Expired):
             message = ""
         else:
-            self._enter(WatchState.FAILING)
+            self.problem = problem.message
+            self._enter(WatchState.REFUSED if isinstance(problem, Forbidden) else WatchState.FAILING)
             message = f"cannot watch {self.resource}, retrying: {problem.message}"
         if message and message != self._logged:
             _LOG.log(level, "%s", message)

@@ -120,8 +120,10 @@ class ObjectKind:
 
     ``describe`` gives its model and columns, which are slow to import. ``adapt`` gives what serves an object in an
     account of the provider. ``cluster_name`` serves a kind that is once in an account. ``own`` are the kinds of
-    resources that only its objects have; the first kind of a provider needs none. ``secret_verbs`` are what is done
-    with Secrets in the namespace of an object, in the words of RBAC.
+    resources that only its objects have; the first kind of a provider needs none. ``adapt_unasked`` gives the same
+    adapter without an account: no question has an answer, so that what it refuses is wrong in the object itself; None
+    where nothing is checked when an object is applied. ``secret_verbs`` are what is done with
+    Secrets in the namespace of an object, in the words of RBAC.
     """
 
     served: ServedName
@@ -130,6 +132,7 @@ class ObjectKind:
     cluster_name: ClusterName = _refuse_cluster_name
     own: frozenset[str] = frozenset()
     secret_verbs: tuple[str, ...] = ()
+    adapt_unasked: Callable[[FeatureGates, Selector | None], Adapter] | None = None
 
 
 @dataclass(frozen=True)

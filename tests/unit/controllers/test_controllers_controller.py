@@ -169,6 +169,8 @@ async def test_after_a_restart_deletes_are_served_before_other_objects(client: K
     """Reading a thousand clusters takes minutes if the cloud limits calls, and somebody waits for this delete."""
     for index in range(30):
         await client.create(WIDGETS, widget(f"w{index:02d}"))
+        ready = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]}
+        await client.patch(WIDGETS, key(f"w{index:02d}"), {"status": ready}, subresource="status")
     going = widget("w99")
     going["metadata"]["finalizers"] = [FINALIZER]
     await client.create(WIDGETS, going)

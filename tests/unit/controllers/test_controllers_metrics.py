@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from freehold.controllers.metrics import Metrics
-from freehold.controllers.metrics_server import Address, serve_metrics
+from freehold.controllers.process_server import Address, serve_pages
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
@@ -158,7 +158,7 @@ async def test_a_pass_is_timed_also_when_it_fails(metrics: Metrics) -> None:
 
 async def test_they_are_served_as_text_and_the_port_is_free_afterwards(metrics: Metrics) -> None:
     for _ in range(2):
-        with serve_metrics(metrics, Address("127.0.0.1", 0)) as address:
+        with serve_pages(Address("127.0.0.1", 0), metrics.build_pages()) as address:
             url = f"http://127.0.0.1:{address.port}/metrics"
             with await asyncio.to_thread(urllib.request.urlopen, url) as reply:
                 text = reply.read().decode()

@@ -14,7 +14,7 @@ from freehold.controllers.controller import Controller, Done, RequeueAfter, Watc
 from freehold.controllers.objects import ApiObject
 from freehold.controllers.peers import ConflictingProvider
 from freehold.controllers.settings import Settings
-from freehold.controllers.workqueue import Backoff
+from freehold.controllers.workqueue import Backoff, Priority
 from freehold.engine.errors import Throttled
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -114,6 +114,50 @@ async def test_a_change_of_another_resource_also_wakes_the_object_that_it_referr
     await found._build_follower(watched, Following(ObjectChange(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]  # stand-ins for client and keeper
     served = [await found.queue.get() for _ in range(len(found.queue))]
     assert sorted(key.name for key in served if key) == woken
+
+
+def seen(name: str, ready: str, phase: str, *, observed: int = 3, **metadata: Any) -> Json:
+    found = obj(name, status={"conditions": [{"type": "Ready", "status": ready}], "phase": phase})
+    found["status"]["observedGeneration"] = observed
+    found["metadata"] |= {"generation": 3, **metadata}
+    return found
+
+
+async def test_after_a_restart_what_somebody_waits_for_goes_before_what_is_at_rest() -> None:
+    """Whatever the order of the list. An object that waits for a person is no hurry either."""
+    listed = [
+        *(seen(f"ready-{number}", "True", "Ready") for number in range(20)),
+        seen("blocked", "False", "Blocked"),
+        seen("deleted", "True", "Ready", deletionTimestamp="2026-11-28T12:00:00Z"),
+        seen("created", "False", "Progressing"),
+        seen("edited", "True", "Ready", observed=2),
+        seen("edited-blocked", "False", "Blocked", observed=2),
+        obj("new"),
+    ]
+    found = controller(VirtualTime())
+    changes = [ObjectChange(Key("default", raw["metadata"]["name"]), None, raw, Origin.LIST) for raw in listed]
+    found._primary = Following(*changes)  # type: ignore[assignment]  # a stand-in
+    await found._follow_primary()
+    served = []
+    while len(found.queue):
+        key = await found.queue.get()
+        assert key is not None
+        served.append(key.name)
+        found.queue.finish(key)
+    hurried = {"deleted", "created", "edited", "edited-blocked", "new"}
+    assert set(served[:4]) < hurried, "one of the backlog comes after each four"
+    assert set(served[:6]) - hurried == {served[4]}
+
+
+async def test_listed_surroundings_of_an_object_at_rest_are_no_hurry() -> None:
+    """A Cluster says nothing of whether our object is at rest: the status of another kind is not read."""
+    watched = WatchedResource(SECRETS, lambda raw: [Key("default", raw["of"])])
+    found, rest = controller(VirtualTime(), watched), Key("default", "ready")
+    found.queue.add(rest, Priority.BACKLOG)
+    change = ObjectChange(Key("default", "x"), None, obj("x", of="ready"), Origin.LIST)
+    await found._build_follower(watched, Following(change))()  # type: ignore[arg-type]  # a stand-in
+    found.queue.add(A)
+    assert [await found.queue.get(), await found.queue.get()] == [A, rest]
 
 
 OTHER_WATCH = pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,16 +13,18 @@ from freehold.api.served import CLOUD_METADATA
 from freehold.cli.errors import CliError
 from freehold.cli.local.credentials import access_of
 from freehold.cli.local.event_loop import run as run_to_end
-from freehold.cli.local.log_file import tell_looks
+from freehold.cli.local.log_file import log_to_stderr
 from freehold.cli.local.memory import collected_seldom, use_few_arenas
-from freehold.cli.local.metrics import onlookers_of
+from freehold.cli.local.process_pages import Onlookers, serve_onlookers
 from freehold.cli.local.simulator import clock_of, limits_of
+from freehold.cli.local.webhook import webhook_of
 from freehold.cli.output.terminal import say, warn
 from freehold.collection.selector import Selector
 from freehold.providers.registry import PROVIDERS, SERVED
 from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
+    from freehold.controllers.logs import LogOptions
     from freehold.controllers.observers import Observers
     from freehold.controllers.settings import Settings
 
@@ -43,34 +44,43 @@ class OperatorOptions:
     gc_selector: Selector | None
     metadata: Configuration
     metrics_address: tuple[str, int] | None
+    webhook_address: tuple[str, int] | None
+    webhook_certificates: Path | None
+    health_address: tuple[str, int] | None
+    log: LogOptions
 
 
 def run(options: OperatorOptions) -> None:
     """Run the command until it is told to stop (SIGTERM, Ctrl-C). Raises CliError."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    tell_looks()
+    log_to_stderr(options.log)
     use_few_arenas()
     try:
-        with onlookers_of(options.metrics_address) as onlookers, collected_seldom():
+        with serve_onlookers(options.metrics_address, options.health_address) as onlookers, collected_seldom():
             run_to_end(_operate(options, onlookers))
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
 
 
-async def _operate(options: OperatorOptions, onlookers: Observers) -> None:
+async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     from freehold.controllers.app import Operator
     from freehold.controllers.peers import ConflictingProvider
     from freehold.providers.access.audit import AuditInUse
 
-    settings = await _build_settings(options, onlookers)
+    settings = await _build_settings(options, onlookers.observers)
     if not options.simulator:
         _tell_missing()
     kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
     say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}")
+    operator = Operator(settings)
+    onlookers.watch(operator)
+    beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        await Operator(settings).run()
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, leads=lambda: True):
+            await operator.run()
     except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
+    finally:
+        beating.cancel()
 
 
 async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -223,6 +224,47 @@ def metrics_address(function: F) -> F:
         "--metrics-address", default="", metavar="HOST:PORT", callback=_address,
         help="Serve metrics for Prometheus on http://HOST:PORT/metrics, to whoever can reach it [default: off].",
     )(function)  # fmt: skip
+
+
+def webhook(function: F) -> F:
+    address = click.option(
+        "--webhook-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Refuse wrong objects when they are applied: serve the admission webhook on HOST:PORT [default: off].",
+    )  # fmt: skip
+    certificates = click.option(
+        "--webhook-certificates", type=NonEmptyPath(path_type=Path, file_okay=False), metavar="DIR",
+        help="The webhook's tls.crt and tls.key, as cert-manager makes them [default: a CA of its own].",
+    )  # fmt: skip
+    return address(certificates(function))
+
+
+def health_address(function: F) -> F:
+    return click.option(
+        "--health-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Serve /healthz and /readyz there; it may be the address of the metrics [default: off].",
+    )(function)  # fmt: skip
+
+
+def log(function: F) -> F:
+    """``--log-level`` and ``--log-format``; the value ``log`` is LogOptions."""
+
+    @functools.wraps(function)
+    def run_with_log(*given: Any, log_level: str, log_format: str, **more: Any) -> Any:
+        from freehold.controllers.logs import LogFormat, LogOptions
+
+        return function(*given, log=LogOptions(log_level, LogFormat(log_format)), **more)
+
+    found = click.option(
+        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+        help="Form of a line of the log.",
+    )(run_with_log)  # fmt: skip
+    return click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="Least severity that is logged; debug tells each look and each call.",
+    )(found)  # type: ignore[return-value]  # the wrapper takes what the function takes
 
 
 def _address(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[str, int] | None:

@@ -19,6 +19,7 @@ from freehold.cli.local.server_process import live_server
 from freehold.cli.local.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.output.terminal import say, tell_at_once
 from freehold.collection.selector import Selector
+from freehold.controllers.logs import LogOptions
 from freehold.providers.registry import PROVIDERS, REAL_CLOUDS, SERVED
 from freehold.tags.policy.configuration import Configuration
 
@@ -26,13 +27,13 @@ from freehold.tags.policy.configuration import Configuration
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
     state: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, simulate_settings: Path | None,
-    metadata: Configuration, metrics_address: tuple[str, int] | None,
+    metadata: Configuration, metrics_address: tuple[str, int] | None, log: LogOptions,
 ) -> None:  # fmt: skip
     """Run the command until it is told to stop. Raises CliError."""
     directory = StateDirectory.open(state or default_path())
     tell_at_once(f"starting on the state in {directory.path}")
     use(directory)
-    log_to(directory.log)
+    log_to(directory.log, log)
     options = ServeOptions(
         simulate=simulate,
         speed=speed,

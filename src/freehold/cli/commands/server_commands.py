@@ -83,6 +83,7 @@ _OPTIONS = (
 @_metadata
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
 @options.metrics_address
+@options.log
 @options.state
 def serve(**given: Any) -> None:
     """Run the embedded Kubernetes API and the operator until told to stop."""
@@ -129,6 +130,9 @@ def serve(**given: Any) -> None:
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 @options.metrics_address
+@options.webhook
+@options.health_address
+@options.log
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command

@@ -1,10 +1,13 @@
-"""The log of a command: a file of the state directory."""
+"""The log of a command: a file of the state directory, or standard error."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 from pathlib import Path
+
+from freehold.controllers.logs import DEBUG_VARIABLE, LogOptions, set_up_logs
 
 
 class _LogFile(logging.FileHandler):
@@ -14,20 +17,14 @@ class _LogFile(logging.FileHandler):
         """Drop the record."""
 
 
-def log_to(path: Path) -> None:
+def log_to(path: Path, options: LogOptions | None = None) -> None:
     """Send the log to a file; with FREEHOLD_DEBUG also to standard error, in full."""
-    root = logging.getLogger()
     handlers: list[logging.Handler] = [_LogFile(path)]
-    if os.environ.get("FREEHOLD_DEBUG"):
+    if os.environ.get(DEBUG_VARIABLE):
         handlers.append(logging.StreamHandler())
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=handlers, force=True
-    )
-    root.setLevel(logging.INFO)
-    tell_looks()
+    set_up_logs(options or LogOptions(), handlers)
 
 
-def tell_looks() -> None:
-    """Have our own log, not the vendors', tell each look and what it is planned for, with FREEHOLD_DEBUG."""
-    if os.environ.get("FREEHOLD_DEBUG"):
-        logging.getLogger("freehold").setLevel(logging.DEBUG)
+def log_to_stderr(options: LogOptions) -> None:
+    """Send the log to standard error."""
+    set_up_logs(options, [logging.StreamHandler(sys.stderr)])

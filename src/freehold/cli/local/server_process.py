@@ -19,7 +19,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.access import ServeOptions, refuse_settings
 from freehold.cli.local.credentials import access_of, require_some
 from freehold.cli.local.look_service import LOOKS, LookService
-from freehold.cli.local.metrics import onlookers_of
+from freehold.cli.local.process_pages import serve_onlookers
 from freehold.cli.local.served_plans import COLLECTIONS, PLANS, PlanService
 from freehold.cli.local.serving_address import connection_to, keep_token, kubeconfig
 from freehold.cli.local.simulator import clock_of, limits_of, simulated_cloud
@@ -72,6 +72,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
 
         async def begin() -> None:
             operator = await stack.enter_async_context(_run_operator(settings, failed))
+            onlookers.watch(operator)
             api.extend(LOOKS, LookService(operator).answer)
             lock.publish(replace(server, operator=True))
 
@@ -80,8 +81,8 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
 
             settings = _settings(state, options, server, clock)
             outcomes = TagOutcomes(settings.metadata)
-            onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
-            settings = replace(settings, observers=onlookers)
+            onlookers = stack.enter_context(serve_onlookers(options.metrics, None, outcomes))
+            settings = replace(settings, observers=onlookers.observers)
             await _require_ring(settings)
             service = PlanService(settings, state.keys)
             api.extend(PLANS, service.plans)

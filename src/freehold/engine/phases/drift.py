@@ -160,6 +160,7 @@ async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, chan
         raise NotReady(f"{observed.busy}; {', '.join(sorted(changes))} follows", after=after)
     node.busy_since = None
     await ctx.kind(key).driver.update(Ref(entry.id, entry.target), {**beside, **changes})
+    ctx.note_repair(key)
     name, attributes = str(changes.get("name", observed.name)), {**observed.attributes, **changes}
     node.last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
 

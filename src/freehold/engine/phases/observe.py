@@ -206,6 +206,7 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
     else:
         if ctx.node(key).delete_sent is None and not had:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
+            ctx.note_repair(key)
         fails = entry.fails + 1 if entry.state is RecordState.RECORDED and not had else 0
         polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)

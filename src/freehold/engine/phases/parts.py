@@ -207,6 +207,8 @@ async def add_and_change(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None
     for part in due.differs.changed:
         assert kind.parts.changer is not None
         await kind.parts.changer.change_part(ref, part)
+    if missing or due.differs.changed:
+        ctx.note_repair(key)
 
 
 async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
@@ -216,6 +218,8 @@ async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list
     """
     differs, have = due.differs, due.before
     await _remove_surplus(ctx, key, due)
+    if differs.surplus:
+        ctx.note_repair(key)
     if differs.missing or differs.surplus or differs.changed:
         have = await _read_after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
     return _conclude_parts(ctx, key, have, due.wish, due.before)

@@ -203,6 +203,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         if not wanted_tags.lagging(ctx, key, find_missing(ctx, key, observed, tags)):
             if entry.state is RecordState.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
+                ctx.note_repair(key)
             ctx.node(key).mark_memory.attached = None
         ctx.record(key, ctx.believe_again(key).to_mark_again())
 
