@@ -17,6 +17,8 @@ from freehold.tags.ledger_store import shard_names
 from harness.judging_proxy import JudgingProxy
 from harness.rbac import Right, collect_rights
 
+USER = f"system:serviceaccount:{NAMESPACE}:{OPERATOR}"
+
 
 def shipped_rights(options: InstallOptions, ring: str = RING) -> tuple[Right, ...]:
     """Return what an installation gives to its operator, as if its key ring had the name ``ring``."""
@@ -30,6 +32,5 @@ def shipped_rights(options: InstallOptions, ring: str = RING) -> tuple[Right, ..
 @contextlib.contextmanager
 def judged(upstream: str, rights: tuple[Right, ...], folder: Path) -> Iterator[tuple[JudgingProxy, str]]:
     """A proxy with these rights in front of a server, and a kubeconfig for it."""
-    user = f"system:serviceaccount:{NAMESPACE}:{OPERATOR}"
-    with JudgingProxy(upstream, rights, user).running() as proxy:
+    with JudgingProxy(upstream, rights, USER).running() as proxy:
         yield proxy, write_kubeconfig(folder / f"judged-{id(proxy)}", proxy.url)
