@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from importlib.metadata import version
 from typing import Any, Final
 
+from freehold import __version__
 from freehold.api.feature_gates import FeatureGate
 from freehold.kube.resources import Json
 from freehold.providers.registry import PROVIDERS
 
 NAMESPACE: Final = "freehold-system"
 PROVIDER_NAMES: Final = tuple(sorted(provider.name for provider in PROVIDERS))
-VERSION: Final = version("freehold")
+VERSION: Final = __version__
 
 _NAME = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 """A label of DNS, as the name of a namespace is."""

@@ -13,7 +13,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from freehold.install.clusterctl import complete_image, render_provider, write_provider
+from freehold.install.clusterctl import RELEASE, complete_image, render_provider, write_provider
 from freehold.install.objects import build_objects
 from freehold.install.options import InstallOptions, InvalidInstallOption
 from freehold.providers.crds import build_crds
@@ -38,7 +38,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::=([^}]*))?\}")
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     rendered = render_provider(InstallOptions())
-    assert {path.rpartition("/")[0] for path in rendered} == {"infrastructure-freehold/v0.1.0"}
+    assert {path.rpartition("/")[0] for path in rendered} == {f"infrastructure-freehold/v{RELEASE}"}
     return {path.rpartition("/")[2]: content for path, content in rendered.items()}
 
 
@@ -50,10 +50,11 @@ def components(files: dict[str, str]) -> list[dict[str, Any]]:
 def test_metadata_has_the_series_of_the_version_and_the_contract_of_the_crds(
     files: dict[str, str], components: list[dict[str, Any]]
 ) -> None:
+    major, minor, _ = map(int, RELEASE.split("."))
     assert yaml.safe_load(files["metadata.yaml"]) == {
         "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
         "kind": "Metadata",
-        "releaseSeries": [{"major": 0, "minor": 1, "contract": "v1beta1"}],
+        "releaseSeries": [{"major": major, "minor": minor, "contract": "v1beta1"}],
     }
     contracts = {
         label
@@ -79,7 +80,7 @@ def test_container_and_image_have_the_names_that_clusterctl_expects(components: 
     (deployment,) = [each for each in components if each["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["name"] == "manager"
-    assert container["image"] == "docker.io/library/freehold:0.1.0"
+    assert container["image"] == f"docker.io/library/freehold:{RELEASE}"
 
 
 def test_components_with_default_variables_are_the_objects_of_the_options(components: list[dict[str, Any]]) -> None:
@@ -160,7 +161,7 @@ def test_clusterctl_takes_components_and_templates(tmp_path: Path, files: dict[s
     if not program:
         pytest.skip(MISSING)
     write_provider(tmp_path, InstallOptions())
-    url = tmp_path / "infrastructure-freehold/v0.1.0/infrastructure-components.yaml"
+    url = tmp_path / f"infrastructure-freehold/v{RELEASE}/infrastructure-components.yaml"
     provider = {"name": "freehold", "type": "InfrastructureProvider", "url": str(url)}
     configuration = tmp_path / "clusterctl.yaml"
     configuration.write_text(yaml.safe_dump({"providers": [provider], **GIVEN}))
@@ -172,7 +173,7 @@ def test_clusterctl_takes_components_and_templates(tmp_path: Path, files: dict[s
         assert done.returncode == 0, done.stderr
         return [each for each in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if each]
 
-    kinds = [each["kind"] for each in run("provider", "--infrastructure", "freehold:v0.1.0")]
+    kinds = [each["kind"] for each in run("provider", "--infrastructure", f"freehold:v{RELEASE}")]
     assert sorted(kinds) == sorted(each["kind"] for each in build_objects(InstallOptions()))
     for name in files:
         if name.startswith("cluster-template"):
@@ -180,7 +181,7 @@ def test_clusterctl_takes_components_and_templates(tmp_path: Path, files: dict[s
             more = ["--flavor", flavor] if flavor else []
             counts = ["--control-plane-machine-count", "3", "--worker-machine-count", "2"]
             version = ["--kubernetes-version", "v1.33.1", "--target-namespace", "team"]
-            assert run("cluster", "demo", "--infrastructure", "freehold:v0.1.0", *counts, *version, *more)
+            assert run("cluster", "demo", "--infrastructure", f"freehold:v{RELEASE}", *counts, *version, *more)
 
 
 def _load(text: str) -> list[dict[str, Any]]:

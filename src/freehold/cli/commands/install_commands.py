@@ -13,12 +13,20 @@ from freehold.cli.commands import options
 class _InstallCommand(click.Command):
     """A command whose options are the table of an installation, which is read when they are needed."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        if len(self.params) <= len(_OWN):
+    _own: list[click.Parameter]
+    _built: list[click.Parameter]
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        if not self._built:
             from freehold.cli.commands.manifests import build_parameters
 
-            self.params = [*build_parameters(), *self.params]
-        return super().get_params(ctx)
+            self._built = [*build_parameters(), *self._own]
+        return self._built
+
+    @params.setter
+    def params(self, own: list[click.Parameter]) -> None:
+        self._own, self._built = own, []
 
 
 _OWN = (
