@@ -271,6 +271,17 @@ async def test_an_api_server_that_is_gone_is_told_once_and_what_is_served_stays(
     ) == 1
 
 
+async def test_without_rights_nothing_is_served_and_the_missing_one_is_told(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*args: object) -> Json:
+        raise kube.Forbidden('secrets "freehold-webhook" is forbidden', code=403)
+
+    monkeypatch.setattr(world.objects, "create", refuse)
+    assert await world.start(leads=True).source.refresh() is None
+    assert f'Secret {KEY} cannot be looked after: secrets "freehold-webhook" is forbidden' in caplog.text
+
+
 async def test_no_log_and_no_text_has_a_key(world: World, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         leader = world.start(leads=True)
