@@ -44,6 +44,10 @@ def serve_operator_webhook(
 
     if directory is not None:
         FileCertificates(directory).read()
+    usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with serve_webhook(Webhook(open_parts, settings.observers.process), *address) as port:
-        yield port
+    try:
+        with serve_webhook(Webhook(open_parts, settings.observers.process), *address) as port:
+            yield port
+    finally:
+        sys.setswitchinterval(usual)
