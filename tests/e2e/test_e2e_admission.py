@@ -98,6 +98,7 @@ def test_a_wrong_object_is_refused_at_once_and_what_must_go_on_does_without_an_a
         assert "is invalid: spec.partition: " in said
         kubectl.run("patch", *one, "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/held"]}}')
     assert "failed calling webhook" in refused(kubectl, cluster(stage, sshKeyName="k"))
+    assert "is invalid: spec.region" in refused(kubectl, cluster(stage, region="Frankfurt")), "the schema says so first"
     kubectl.run("label", *one, "a=b")
     kubectl.run("delete", *one, "--wait=false")
     kubectl.run("patch", *one, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
