@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from e2e_client import Kubectl
 from e2e_operator_lab import AWS_KIND, Stage, aws
-from e2e_servers import until
+from e2e_servers import steady_port, until
 
 from freehold.admission.running import serve_operator_webhook
 from freehold.admission.webhook_configuration import (
@@ -31,9 +31,9 @@ CONFIGURATION = "validatingwebhookconfiguration"
 @contextlib.contextmanager
 def admission(stage: Stage) -> Iterator[None]:
     """Serve the webhook of an operator that leads, and tell the API server; afterwards nobody answers any more."""
-    settings = replace(stage.wish().settings(), keys=RingSecret(stage.namespace))
-    with serve_operator_webhook(settings, ("127.0.0.1", 0), None, leads=lambda: True) as port:
-        stage.kubectl.apply(configuration(stage, port))
+    settings, port = replace(stage.wish().settings(), keys=RingSecret(stage.namespace)), steady_port()
+    stage.kubectl.apply(configuration(stage, port))
+    with serve_operator_webhook(settings, ("127.0.0.1", port), None, leads=lambda: True):
         until(lambda: "caBundle" in told(stage)["clientConfig"], "the authority is in the configuration")
         wrong = json.dumps(cluster(stage, sshKeyName=" k "))
         until(lambda: "spec.sshKeyName" in stage.kubectl.run(*DRY_RUN, stdin=wrong, ok=False), "the API server asks")
@@ -98,6 +98,7 @@ def test_a_wrong_object_is_refused_at_once_and_what_must_go_on_does_without_an_a
         assert "is invalid: spec.partition: " in said
         kubectl.run("patch", *one, "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/held"]}}')
     assert "failed calling webhook" in refused(kubectl, cluster(stage, sshKeyName="k"))
+    assert "is invalid: spec.region" in refused(kubectl, cluster(stage, region="Frankfurt")), "the schema says so first"
     kubectl.run("label", *one, "a=b")
     kubectl.run("delete", *one, "--wait=false")
     kubectl.run("patch", *one, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')

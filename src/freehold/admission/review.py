@@ -120,7 +120,7 @@ class Reviewer:
             return Answer(Verdict.ALLOWED)
         try:
             return await self._judge(question)
-        except Exception:
+        except Exception:  # a defect of a rule keeps nobody from writing: the reconciler judges again
             _LOG.exception("the rules for %s failed", question.kind)
             told = "freehold could not check this object because of a defect of its own: see the operator's log"
             return Answer(Verdict.ERROR, warnings=(told,))
@@ -133,10 +133,11 @@ class Reviewer:
 
     async def _judge(self, question: Question) -> Answer:
         """Judge the object. In an update only what was not wrong before is a reason to refuse it."""
-        found, only_warned = self._find(question, question.new), is_only_warned(question.new)
+        found, is_new = self._find(question, question.new), question.old is None
+        only_warned = is_new and is_only_warned(question.new)
         before = set(self._find(question, question.old).problems) if question.old and found.problems else set()
         new = [each for each in found.problems if each not in before]
-        if question.old is None and not only_warned and self._taken is not None:
+        if is_new and not only_warned and self._taken is not None:
             taken = await self._taken.find_problem(question.group, question.kind, _give_name(question.new))
             new += [taken] if taken else []
         if new and not only_warned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from freehold.admission.webhook_configuration import CHECKED
 from freehold.controllers.settings import Settings
 from freehold.kube.client import KubeClient
 
+SWITCH_SECONDS = 0.0005
+"""Of the interpreter: after so long a busy thread lets another one run. An answer takes some ten turns, and each would
+wait for 5 ms by default (https://docs.python.org/3/library/sys.html#sys.setswitchinterval)."""
 _CONNECTIONS = 10
 """For the certificate, and for names that are looked for at a time."""
 
@@ -40,5 +44,10 @@ def serve_operator_webhook(
 
     if directory is not None:
         FileCertificates(directory).read()
-    with serve_webhook(Webhook(open_parts, settings.observers.process), *address) as port:
-        yield port
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        with serve_webhook(Webhook(open_parts, settings.observers.process), *address) as port:
+            yield port
+    finally:
+        sys.setswitchinterval(usual)

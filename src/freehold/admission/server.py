@@ -107,7 +107,7 @@ class _ServerThread(threading.Thread):
                 async with self._webhook.open_parts() as parts:
                     server = _Server(parts, self._webhook.observer)
                     await server.run(self._listener, self._stopping)
-            except Exception:
+            except Exception:  # see the docstring of the class
                 _LOG.exception("the webhook's server ended, and begins anew")
                 await _wait(self._stopping, _FIRST_SECONDS)
 

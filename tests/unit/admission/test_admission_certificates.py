@@ -104,14 +104,15 @@ def test_the_key_of_the_authority_is_kept_nowhere() -> None:
     assert set(made.to_data()) == {"tls.crt", "tls.key", "ca.crt"}
 
 
-async def test_no_answer_is_untrusted_through_rotations_and_leaders(world: World) -> None:
+@pytest.mark.parametrize("both_lead", [False, True], ids=["one leads at a time", "two lead by accident"])
+async def test_no_answer_is_untrusted_through_rotations_and_leaders(world: World, both_lead: bool) -> None:
     """A new authority is in the configuration before what it signed is served, whoever leads, and old ones leave it."""
-    replicas = [world.start(leads=True), world.start()]
+    replicas = [world.start(leads=True), world.start(leads=both_lead)]
     seen: set[bytes] = set()
     await replicas[0].look()
     for hour in range(0, 200 * 24, 12):
         world.now = BEGIN + timedelta(hours=hour)
-        if hour % 240 == 0:
+        if hour % 240 == 0 and not both_lead:
             for each in replicas:
                 each.leads = not each.leads
         for each in replicas:
@@ -269,6 +270,17 @@ async def test_an_api_server_that_is_gone_is_told_once_and_what_is_served_stays(
     assert [record.message for record in caplog.records].count(
         f"the webhook's certificate in Secret {KEY} cannot be looked after: no answer"
     ) == 1
+
+
+async def test_without_rights_nothing_is_served_and_the_missing_one_is_told(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*args: object) -> Json:
+        raise kube.Forbidden('secrets "freehold-webhook" is forbidden', code=403)
+
+    monkeypatch.setattr(world.objects, "create", refuse)
+    assert await world.start(leads=True).source.refresh() is None
+    assert f'Secret {KEY} cannot be looked after: secrets "freehold-webhook" is forbidden' in caplog.text
 
 
 async def test_no_log_and_no_text_has_a_key(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,11 @@ from freehold.admission.review import NotAReview, Reviewer, Verdict, build_respo
 from freehold.admission.rules import Rules
 from freehold.admission.webhook_configuration import CHECKED
 from freehold.api import names
+from freehold.engine import journal as journals
+from freehold.engine.journal import Entry, Journal, RecordState
+from freehold.engine.ownership import Owner
 from freehold.kube.stepping import run_blocking
+from freehold.providers.aws.control_plane.keys import CLUSTER
 
 Json = dict[str, Any]
 GROUP = "infrastructure.cluster.x-k8s.io"
@@ -76,6 +80,12 @@ def test_what_is_paused_or_comes_back_with_a_record_is_only_warned_about(annotat
     assert response["allowed"] is True and response["warnings"][0].startswith("spec.sshKeyName: ")
 
 
+@pytest.mark.parametrize("annotation", [names.PAUSED_ANNOTATION, names.JOURNAL_ANNOTATION])
+def test_a_change_that_makes_a_living_or_paused_object_wrong_is_refused(annotation: str) -> None:
+    response = respond(review(cluster(WRONG, {annotation: "{"}), cluster(RIGHT, {annotation: "{"})))
+    assert response["allowed"] is False
+
+
 def test_what_others_manage_is_not_judged() -> None:
     assert respond(review(cluster(WRONG, {names.MANAGED_BY_ANNOTATION: "them"}))) == {"uid": "u1", "allowed": True}
 
@@ -138,6 +148,24 @@ def test_an_object_that_was_wrong_before_stays_writable() -> None:
 @pytest.mark.parametrize("annotation", names.COLLECTION_ANNOTATIONS)
 def test_an_annotation_that_is_checked_is_judged_in_an_update_too(annotation: str) -> None:
     assert respond(review(cluster(RIGHT, {annotation: "junk"}), cluster(RIGHT)))["allowed"] is False
+
+
+def test_what_the_record_says_for_life_cannot_be_changed() -> None:
+    """No rule of the schema can know it: the cluster took its name from the object's."""
+    owner = Owner("u", "AWSManagedControlPlane", "ns", "c1")
+    made = Entry(RecordState.OWNED, "arn:aws:eks:us-east-1:111122223333:cluster/ns_c1")
+    record = journals.dumps(Journal(owner).put(CLUSTER, made))
+    group, kind = "controlplane.cluster.x-k8s.io", "AWSManagedControlPlane"
+
+    def control_plane(**spec: str) -> Json:
+        found = cluster({"region": "us-east-1", **spec}, {names.JOURNAL_ANNOTATION: record})
+        return {**found, "apiVersion": f"{group}/v1beta2", "kind": kind}
+
+    asked = {"group": group, "version": "v1beta2", "kind": kind}
+    body = review(control_plane(eksClusterName="other"), control_plane(), kind=asked)
+    assert [each.field for each in run_blocking(REVIEWER.answer(parse_review(body))).problems] == [
+        "spec.eksClusterName"
+    ]
 
 
 def test_an_object_without_a_name_yet_is_judged() -> None:
