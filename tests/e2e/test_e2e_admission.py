@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from e2e_client import Kubectl
 from e2e_operator_lab import AWS_KIND, Stage, aws
+from e2e_rights import judged, shipped_rights
 from e2e_servers import steady_port, until
 
 from freehold.admission.running import serve_operator_webhook
@@ -21,7 +22,7 @@ from freehold.admission.webhook_configuration import (
     name_configuration,
 )
 from freehold.api import names
-from freehold.controllers.settings import RingSecret
+from freehold.install.options import InstallOptions
 
 Json = dict[str, Any]
 pytestmark = pytest.mark.e2e
@@ -31,13 +32,19 @@ CONFIGURATION = "validatingwebhookconfiguration"
 @contextlib.contextmanager
 def admission(stage: Stage) -> Iterator[None]:
     """Serve the webhook of an operator that leads, and tell the API server; afterwards nobody answers any more."""
-    settings, port = replace(stage.wish().settings(), keys=RingSecret(stage.namespace)), steady_port()
+    port = steady_port()
     stage.kubectl.apply(configuration(stage, port))
-    with serve_operator_webhook(settings, ("127.0.0.1", port), None, leads=lambda: True):
-        until(lambda: "caBundle" in told(stage)["clientConfig"], "the authority is in the configuration")
-        wrong = json.dumps(cluster(stage, sshKeyName=" k "))
-        until(lambda: "spec.sshKeyName" in stage.kubectl.run(*DRY_RUN, stdin=wrong, ok=False), "the API server asks")
-        yield
+    rights = shipped_rights(InstallOptions(stage.namespace, serves_namespace=stage.namespace))
+    with judged(stage.server.url, rights, stage.log.parent) as (proxy, kubeconfig):
+        settings = replace(stage.wish(), kubeconfig=kubeconfig, keys_namespace=stage.namespace).settings()
+        with serve_operator_webhook(settings, ("127.0.0.1", port), None, leads=lambda: True):
+            until(lambda: "caBundle" in told(stage)["clientConfig"], "the authority is in the configuration")
+            wrong = json.dumps(cluster(stage, sshKeyName=" k "))
+            until(
+                lambda: "spec.sshKeyName" in stage.kubectl.run(*DRY_RUN, stdin=wrong, ok=False), "the API server asks"
+            )
+            yield
+    assert proxy.verdicts.refused == []
 
 
 DRY_RUN = ("apply", "--dry-run=server", "-f", "-")
