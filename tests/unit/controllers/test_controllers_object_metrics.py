@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -299,6 +301,17 @@ def test_values_in_expressions_are_those_that_the_code_has() -> None:
     for what, expression in expressions():
         for (_, label), values in find_names(expression).values.items():
             assert values <= known[label], what
+
+
+PROMTOOL = shutil.which("promtool")
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool of Prometheus is not on PATH")
+def test_alerts_fire_when_they_should() -> None:
+    """By Prometheus' own evaluation: leaders that change, restarts, throttling, blocked objects."""
+    cases = FOLDER.parents[1] / "tests/data/monitoring/alerts_test.yaml"
+    done = subprocess.run([str(PROMTOOL), "test", "rules", str(cases)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_alerts_say_what_is_wrong_and_what_to_do() -> None:
