@@ -14,6 +14,7 @@ def main(prefixes: list[str]) -> int:
     # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
     from benchmarks import (
+        admission,
         aws,
         cli,
         eks,
@@ -45,6 +46,7 @@ def main(prefixes: list[str]) -> int:
             ("house", house.measure),
             ("renewal", renewal.measure),
             ("operator", operator.measure),
+            ("admission", admission.measure),
             ("cli", cli.measure),
             ("looks", looks.measure),
             ("fair", fair.measure),

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from freehold_apiserver import errors, patches, requests
+from freehold_apiserver.conversion import show
 from freehold_apiserver.errors import ApiError, Notes
 from freehold_apiserver.objects import Objects
 from freehold_apiserver.resources import Registry
@@ -39,15 +40,15 @@ class Batches:
             raise errors.bad_request("requests is not a list of objects")
         answers, brief = [], body.get("brief") is True
         for number, each in enumerate(given, 1):
-            answer = self._answer(each)
+            answer = await self._answer(each)
             answers.append(_brief(answer) if brief and answer["code"] < 300 else answer)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
         return {"answers": answers}
 
-    def _answer(self, request: Json) -> Json:
+    async def _answer(self, request: Json) -> Json:
         try:
-            code, body = self._handled(
+            code, body = await self._handled(
                 str(request.get("method")), str(request.get("path")), request.get("query") or {},
                 str(request.get("contentType")), request.get("body"),
             )  # fmt: skip
@@ -55,7 +56,7 @@ class Batches:
             return {"code": refusal.code, "body": refusal.status()}
         return {"code": code, "body": body}
 
-    def _handled(self, method: str, path: str, query: Any, kind: str, body: Any) -> tuple[int, Json]:
+    async def _handled(self, method: str, path: str, query: Any, kind: str, body: Any) -> tuple[int, Json]:
         if not isinstance(query, dict) or not all(isinstance(each, str) for each in query.values()):
             raise errors.bad_request("the query of a request is not a map of texts")
         target = requests.parse_path(unquote(path))
@@ -64,17 +65,19 @@ class Batches:
             raise errors.no_such_path()
         namespace, notes = target.namespace or "", Notes()
         if method == "GET" and target.name:
-            return 200, resource.shown(self._objects.get(resource, namespace, target.name).obj)
+            found = await show([self._objects.get(resource, namespace, target.name)], resource)
+            return 200, resource.shown(found[0].obj)
         if method == "POST" and not target.name:
             options = requests.write_options(query, "CreateOptions")
-            return 201, resource.shown(self._objects.create(resource, namespace, body, options, notes).obj)
+            made = await self._objects.create(resource, namespace, body, options, notes)
+            return 201, resource.shown(made.obj)
         if method == "PATCH" and target.name:
             key, applies = (namespace, target.name), kind == patches.APPLY
             options = requests.write_options(query, "PatchOptions", applies=applies)
             if applies:
-                stored, created = self._objects.apply(resource, key, body, options, notes)
+                stored, created = await self._objects.apply(resource, key, body, options, notes)
                 return 201 if created else 200, resource.shown(stored.obj)
-            patched = self._objects.patch(resource, key, body, kind, options, notes, custom=resource.custom)
+            patched = await self._objects.patch(resource, key, body, kind, options, notes, custom=resource.custom)
             return 200, resource.shown(patched.obj)
         raise errors.method_not_allowed(method)
 

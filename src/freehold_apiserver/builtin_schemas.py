@@ -1,6 +1,7 @@
 """Schemas of the built-in kinds: for ``kubectl explain``, and to detect misspelt fields.
 
-Only kinds that people write by hand have a schema. Events and service accounts are stored unchecked.
+Only kinds that people write by hand have a schema. Events are stored unchecked.
+Those of installations are in :mod:`freehold_apiserver.workload_schemas`.
 """
 
 from __future__ import annotations
@@ -74,5 +75,3 @@ LEASE = _object(
 )
 
 EVENT = {**_ANYTHING, "description": "Event is a report of something that happened to an object."}
-
-SERVICE_ACCOUNT = {**_ANYTHING, "description": "ServiceAccount is an identity for processes. Stored, not acted on."}

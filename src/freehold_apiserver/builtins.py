@@ -1,4 +1,4 @@
-"""The built-in kinds: enough of core, coordination and authorization for kubectl and an operator."""
+"""The built-in kinds: enough for kubectl, an operator, and the objects that install one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from freehold_apiserver import builtin_schemas as schemas
 from freehold_apiserver.errors import FieldError, forbidden
 from freehold_apiserver.events import EVENT_RESOURCES
+from freehold_apiserver.metadata import NameRule
 from freehold_apiserver.plain import PlainStrategy
 from freehold_apiserver.resources import VERBS, Resource
 from freehold_apiserver.store import Json
 from freehold_apiserver.strategy import Findings, put_back, take_only
 from freehold_apiserver.tables import AGE, NAME, Column, at
+from freehold_apiserver.workloads import workload_resources
 
 PERMANENT_NAMESPACES = ("default", "kube-system", "kube-public")
 """Those that cannot be deleted: k8s.io/apiserver ``pkg/admission/plugin/namespace/lifecycle``."""
@@ -116,15 +118,15 @@ def built_in_resources() -> tuple[Resource, ...]:
     """Every resource served without a CRD, except CRDs themselves."""
     return (
         _core("Namespace", "namespaces", NamespaceStrategy(schemas.NAMESPACE), namespaced=False, short_names=("ns",),
-              subresources=("status", "finalize"), verbs=tuple(verb for verb in VERBS if verb != "deletecollection"),
+              names="label", subresources=("status", "finalize"),
+              verbs=tuple(verb for verb in VERBS if verb != "deletecollection"),
               columns=(Column("Status", "string", at(".status.phase")), AGE)),
         _core("Secret", "secrets", SecretStrategy(schemas.SECRET),
               columns=(Column("Type", "string", at(".type")), Column("Data", "integer", _count("data")), AGE)),
         _core("ConfigMap", "configmaps", ConfigMapStrategy(schemas.CONFIG_MAP), short_names=("cm",),
               columns=(Column("Data", "integer", _count("data", "binaryData")), AGE)),
-        _core("ServiceAccount", "serviceaccounts", PlainStrategy(schemas.SERVICE_ACCOUNT), short_names=("sa",),
-              columns=(Column("Secrets", "integer", _count("secrets")), AGE)),
         *EVENT_RESOURCES,
+        *workload_resources(),
         Resource("coordination.k8s.io", "v1", "Lease", "leases", True, "v1", LeaseStrategy(schemas.LEASE),
                  singular="lease", list_kind="LeaseList", schema=schemas.LEASE,
                  columns=(NAME, Column("Holder", "string", at(".spec.holderIdentity")), AGE)),
@@ -144,9 +146,10 @@ def _core(
     subresources: tuple[str, ...] = (),
     columns: tuple[Column, ...] = (),
     verbs: tuple[str, ...] = VERBS,
+    names: NameRule = "subdomain",
 ) -> Resource:
     return Resource(
         "", "v1", kind, plural, namespaced, "v1", strategy, singular=kind.lower(), list_kind=kind + "List",
         short_names=short_names, subresources=subresources, verbs=verbs, columns=(NAME, *columns),
-        schema=strategy.schema or {},
+        schema=strategy.schema or {}, names=names,
     )  # fmt: skip

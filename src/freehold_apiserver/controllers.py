@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
 
 from freehold_apiserver import crds
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.garbage import GarbageCollector
+from freehold_apiserver.garbage import GarbageCollector, refusals_logged
 from freehold_apiserver.objects import DeleteOptions, Objects, WriteOptions
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Store, Stored, key_of
@@ -36,7 +36,7 @@ class Controllers:
         objects: Objects,
         registry: Registry,
         now: Callable[[], datetime],
-        restore: Callable[[], None],
+        restore: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
         self._objects = objects
@@ -56,7 +56,7 @@ class Controllers:
             while not closing.is_set():
                 self._due.clear()
                 try:
-                    self.run_pass()
+                    await self.run_pass()
                 except ApiError as problem:
                     _LOG.error("background pass failed: %s", problem.message)
                 try:
@@ -67,15 +67,15 @@ class Controllers:
         finally:
             closer.cancel()
 
-    def run_pass(self) -> None:
+    async def run_pass(self) -> None:
         """One pass over everything that may be due."""
-        self._garbage.collect()
+        await self._garbage.collect()
         for stored in self._deleting(crds.COLLECTION):
-            self._finish_crd(stored)
+            await self._finish_crd(stored)
         for stored in self._deleting(_NAMESPACES):
-            self._finish_namespace(stored)
-        self._restore()
-        self._expire_events()
+            await self._finish_namespace(stored)
+        await self._restore()
+        await self._expire_events()
 
     def _follow(self, collection: str, change: Change) -> None:
         self._garbage.follow(collection, change)
@@ -88,46 +88,50 @@ class Controllers:
 
     # Namespaces and CRDs: first their objects, then the namespace or CRD itself
 
-    def _finish_namespace(self, namespace: Stored) -> None:
+    async def _finish_namespace(self, namespace: Stored) -> None:
         name = namespace.obj["metadata"]["name"]
         left = False
-        for resource in self._registry.namespaced_collections().values():
-            left |= self._delete_all(resource, name)
+        for resource in self._registry.namespaced():
+            left |= await self._delete_all(resource, name)
         if not left:
             body = copy.deepcopy(namespace.obj)
             body["spec"] = {**body.get("spec", {}), "finalizers": []}
-            self._update("", "namespaces", name, body, "finalize")
+            await self._update("", "namespaces", name, body, "finalize")
 
-    def _finish_crd(self, crd: Stored) -> None:
+    async def _finish_crd(self, crd: Stored) -> None:
         name = crd.obj["metadata"]["name"]
-        resource = next(iter(crds.served_resources(crd.obj)), None)
-        if resource is not None and self._delete_all(resource, None):
+        spec = crd.obj["spec"]
+        resource = self._registry.of_collection(f"{spec['group']}/{spec['names']['plural']}")
+        if resource is not None and await self._delete_all(resource, None):
             return
         body = copy.deepcopy(crd.obj)
         finalizers = body["metadata"].get("finalizers") or []
         if crds.CLEANUP_FINALIZER in finalizers:
             body["metadata"]["finalizers"] = [each for each in finalizers if each != crds.CLEANUP_FINALIZER]
-            self._update(crds.GROUP, "customresourcedefinitions", name, body, "")
+            await self._update(crds.GROUP, "customresourcedefinitions", name, body, "")
 
-    def _delete_all(self, resource: Resource, namespace: str | None) -> bool:
+    async def _delete_all(self, resource: Resource, namespace: str | None) -> bool:
         """Delete all objects; returns whether finalizers still keep some of them."""
         for stored in self._store.scan(resource.collection, namespace):
             if not stored.obj["metadata"].get("deletionTimestamp"):
-                self._objects.delete(resource, key_of(stored), DeleteOptions())
+                with refusals_logged(f"{resource.plural} {key_of(stored)}"):
+                    await self._objects.delete(resource, key_of(stored), DeleteOptions(), Notes())
         return bool(self._store.scan(resource.collection, namespace))
 
-    def _update(self, group: str, plural: str, name: str, body: Json, subresource: str) -> None:
+    async def _update(self, group: str, plural: str, name: str, body: Json, subresource: str) -> None:
         resource = self._registry.find(group, "v1", plural)
         assert resource is not None
-        self._objects.update(resource, ("", name), body, WriteOptions(), Notes(), subresource)
+        with refusals_logged(f"{plural} {name}"):
+            await self._objects.update(resource, ("", name), body, WriteOptions(), Notes(), subresource)
 
     # Events
 
-    def _expire_events(self) -> None:
+    async def _expire_events(self) -> None:
         resource = self._registry.find("", "v1", "events")
         assert resource is not None
         for stored in list(self._expired()):
-            self._objects.delete(resource, key_of(stored), DeleteOptions())
+            with refusals_logged(f"events {key_of(stored)}"):
+                await self._objects.delete(resource, key_of(stored), DeleteOptions(), Notes())
 
     def _expired(self) -> Iterator[Stored]:
         limit = self._now() - EVENT_LIFETIME

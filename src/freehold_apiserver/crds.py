@@ -7,21 +7,22 @@ from datetime import datetime
 from typing import Any
 
 from freehold_apiserver.cel_rules import Rules
+from freehold_apiserver.conversion import WebhookConverter
 from freehold_apiserver.custom import CustomStrategy
 from freehold_apiserver.errors import FieldError
 from freehold_apiserver.metadata import timestamp
 from freehold_apiserver.plain import PlainStrategy
-from freehold_apiserver.resources import Registry, Resource
+from freehold_apiserver.resources import Converter, Registry, Resource
 from freehold_apiserver.store import Json, Store
 from freehold_apiserver.strategy import Findings, content, put_back, take_only
 from freehold_apiserver.tables import AGE, NAME, Column, at
+from freehold_apiserver.webhook_client import WebhookClient, target_of
+from freehold_apiserver.webhook_targets import client_config_errors
 
 GROUP = "apiextensions.k8s.io"
 COLLECTION = f"{GROUP}/customresourcedefinitions"
-WEBHOOK_IGNORED = (
-    "spec.conversion: stored with strategy None: the embedded API server calls no conversion webhooks, and this CRD "
-    "needs none, because only its stored version is served"
-)
+REVIEWS = ("v1", "v1beta1")
+"""Versions of ConversionReview that are sent."""
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
@@ -41,12 +42,8 @@ class CrdStrategy(PlainStrategy):
             spec.setdefault("conversion", {"strategy": "None"})
         if crd_errors(obj):
             return Findings()
-        warnings = []
-        if obj["spec"]["conversion"].get("strategy") == "Webhook":
-            obj["spec"]["conversion"] = {"strategy": "None"}
-            warnings.append(WEBHOOK_IGNORED)
         schemas = [each["schema"]["openAPIV3Schema"] for each in obj["spec"]["versions"]]
-        warnings += [warning for schema in schemas for warning in Rules(schema).unenforceable]
+        warnings = [warning for schema in schemas for warning in Rules(schema).unenforceable]
         return Findings(warnings=tuple(warnings))
 
     def prepare_create(self, obj: Json) -> None:
@@ -63,7 +60,7 @@ class CrdStrategy(PlainStrategy):
         obj["status"] = self._established(obj, old)
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        return crd_errors(obj)
+        return crd_errors(obj) or _stored_version_errors(obj)
 
     def prepare_delete(self, obj: Json) -> None:
         # controllers.py deletes its objects, then removes this finalizer.
@@ -112,7 +109,7 @@ def crd_errors(obj: Json) -> list[FieldError]:
                                         f'must be spec.names.plural+"."+spec.group: expected {wanted}'))  # fmt: skip
     if spec.get("scope") not in (None, "Namespaced", "Cluster"):
         found.append(FieldError.unsupported("spec.scope", spec["scope"], ["Cluster", "Namespaced"]))
-    found += _conversion_errors((spec.get("conversion") or {}).get("strategy", "None"), versions)
+    found += _conversion_errors(spec.get("conversion") or {})
     if not versions:
         found.append(FieldError.required("spec.versions"))
     elif sum(1 for each in versions if each.get("storage")) != 1:
@@ -123,19 +120,41 @@ def crd_errors(obj: Json) -> list[FieldError]:
     return found
 
 
-def _conversion_errors(strategy: Any, versions: Sequence[Any]) -> list[FieldError]:
-    """Refuse several versions: a webhook converts between them, and without one only the stored one can be served."""
-    path = "spec.conversion.strategy"
+def _conversion_errors(conversion: Json) -> list[FieldError]:
+    """Find what is wrong with ``spec.conversion``; upstream names its fields as it does internally."""
+    strategy, path = conversion.get("strategy", "None"), "spec.conversion"
     if strategy not in ("None", "Webhook"):
-        return [FieldError.unsupported(path, strategy, ["None", "Webhook"])]
-    others = [str(each.get("name")) for each in versions if each.get("served") and not each.get("storage")]
-    if strategy == "None" or not others:
-        return []
-    why = (
-        f"the embedded API server calls no conversion webhooks, so it can serve only the stored version: set "
-        f"`served: false` on {', '.join(others)}, or strategy None if the versions have the same fields"
-    )
-    return [FieldError.forbidden(path, why)]
+        return [FieldError.unsupported(f"{path}.strategy", strategy, ["None", "Webhook"])]
+    webhook = conversion.get("webhook") or {}
+    config, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
+    if strategy == "None":
+        why = "should not be set when strategy is not set to Webhook"
+        given = (("webhookClientConfig", config), ("conversionReviewVersions", reviews))
+        return [FieldError.forbidden(f"{path}.{name}", why) for name, value in given if value]
+    if not isinstance(config, dict):
+        return [FieldError.required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")]
+    found = client_config_errors(config, f"{path}.webhookClientConfig")
+    if not isinstance(reviews, list) or not reviews:
+        found.append(FieldError.required(f"{path}.conversionReviewVersions"))
+    elif not set(REVIEWS) & set(reviews):
+        why = f"must include at least one of {', '.join(REVIEWS)}"
+        found.append(FieldError.invalid(f"{path}.conversionReviewVersions", reviews, why))
+    return found
+
+
+def _stored_version_errors(obj: Json) -> list[FieldError]:
+    """Refuse to take away a version in which objects may be stored."""
+    names = {each["name"] for each in obj["spec"]["versions"]}
+    return [
+        FieldError.invalid(
+            f"status.storedVersions[{index}]", each,
+            f"missing from spec.versions; {each} was previously a storage version, and must remain in spec.versions "
+            f"until a storage migration ensures no data remains persisted in {each} and removes {each} from "
+            "status.storedVersions",
+        )
+        for index, each in enumerate((obj.get("status") or {}).get("storedVersions") or ())
+        if each not in names
+    ]  # fmt: skip
 
 
 def _version_errors(version: Any, path: str) -> list[FieldError]:
@@ -159,41 +178,64 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
     return []
 
 
-def served_resources(crd: Json) -> list[Resource]:
+def served_resources(crd: Json, client: WebhookClient) -> list[Resource]:
     """Build the resources of a valid CRD, one per served version."""
-    spec = crd["spec"]
-    names = spec["names"]
-    storage = next(each["name"] for each in spec["versions"] if each["storage"])
-    return [
-        Resource(
-            group=spec["group"],
-            version=version["name"],
-            kind=names["kind"],
-            plural=names["plural"],
-            namespaced=spec["scope"] == "Namespaced",
-            storage_version=storage,
-            strategy=CustomStrategy(
-                version["schema"]["openAPIV3Schema"], has_status="status" in (version.get("subresources") or {})
-            ),
-            singular=names.get("singular") or names["kind"].lower(),
-            list_kind=names.get("listKind") or names["kind"] + "List",
-            short_names=tuple(names.get("shortNames") or ()),
-            categories=tuple(names.get("categories") or ()),
-            subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
-            columns=_columns(version),
-            schema=version["schema"]["openAPIV3Schema"],
-            deprecation=_deprecation(version, spec["group"], names["kind"]),
-            custom=True,
-        )
-        for version in spec["versions"]
-        if version.get("served")
-    ]
+    return [_resource(crd, each, client) for each in crd["spec"]["versions"] if each.get("served")]
 
 
-def serve_stored(store: Store, registry: Registry) -> None:
+def storage_resource(crd: Json, client: WebhookClient) -> Resource:
+    """Build the resource of the version in which objects are stored; it need not be served."""
+    return _resource(crd, _storage_version(crd), client)
+
+
+def _storage_version(crd: Json) -> Json:
+    found: Json = next(each for each in crd["spec"]["versions"] if each["storage"])
+    return found
+
+
+def _resource(crd: Json, version: Json, client: WebhookClient) -> Resource:
+    spec, names, schema = crd["spec"], crd["spec"]["names"], version["schema"]["openAPIV3Schema"]
+    has_status = "status" in (version.get("subresources") or {})
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        namespaced=spec["scope"] == "Namespaced",
+        storage_version=_storage_version(crd)["name"],
+        strategy=CustomStrategy(schema, has_status=has_status),
+        singular=names.get("singular") or names["kind"].lower(),
+        list_kind=names.get("listKind") or names["kind"] + "List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=("status",) if has_status else (),
+        columns=_columns(version),
+        schema=schema,
+        deprecation=_deprecation(version, spec["group"], names["kind"]),
+        custom=True,
+        converter=_converter(spec.get("conversion") or {}, client),
+    )
+
+
+def _converter(conversion: Json, client: WebhookClient) -> Converter | None:
+    if conversion.get("strategy") != "Webhook":
+        return None
+    webhook = conversion["webhook"]
+    config = webhook["clientConfig"]
+    review = next(each for each in webhook["conversionReviewVersions"] if each in REVIEWS)
+    return WebhookConverter(client, target_of(config), review)
+
+
+def serve_stored(store: Store, registry: Registry, client: WebhookClient) -> None:
     """Serve each CRD that is stored."""
     for stored in store.scan(COLLECTION):
-        registry.set_custom(stored.obj["metadata"]["name"], served_resources(stored.obj))
+        serve(stored.obj, registry, client)
+
+
+def serve(crd: Json, registry: Registry, client: WebhookClient) -> None:
+    """Serve a CRD, in place of what was served for it."""
+    resources = served_resources(crd, client)
+    registry.set_custom(crd["metadata"]["name"], resources, storage_resource(crd, client))
 
 
 def _columns(version: Json) -> tuple[Column, ...]:

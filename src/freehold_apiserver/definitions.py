@@ -6,11 +6,12 @@ import copy
 import logging
 from collections.abc import Sequence
 
-from freehold_apiserver.crds import COLLECTION, serve_stored, served_resources
+from freehold_apiserver.crds import COLLECTION, serve, serve_stored
 from freehold_apiserver.errors import ApiError, Notes
 from freehold_apiserver.objects import Objects, WriteOptions
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Store
+from freehold_apiserver.webhook_client import WebhookClient
 
 _LOG = logging.getLogger(__name__)
 NAMESPACES = ("default", "kube-system")
@@ -19,52 +20,55 @@ NAMESPACES = ("default", "kube-system")
 class Definitions:
     """Serves each stored CRD from its creation until its removal."""
 
-    def __init__(self, store: Store, objects: Objects, registry: Registry, crd: Resource) -> None:
+    def __init__(
+        self, store: Store, objects: Objects, registry: Registry, crd: Resource, client: WebhookClient
+    ) -> None:
         self._store = store
         self._objects = objects
         self._registry = registry
         self._crd = crd
+        self._client = client
         self._wanted: dict[str, Json] = {}
-        serve_stored(store, registry)
+        serve_stored(store, registry, client)
         store.observe(self._follow)
 
-    def install(self, crds: Sequence[Json]) -> None:
+    async def install(self, crds: Sequence[Json]) -> None:
         """Create or update these CRDs, now and when one is deleted. Raises ValueError naming one that is refused."""
         for crd in crds:
             name = crd["metadata"]["name"]
             self._wanted[name] = crd
             try:
-                self._install(name, copy.deepcopy(crd))
+                await self._install(name, copy.deepcopy(crd))
             except ApiError as problem:
                 raise ValueError(f"CRD {name} cannot be installed: {problem.message}") from problem
 
-    def restore(self) -> list[str]:
+    async def restore(self) -> list[str]:
         """Put back the installed CRDs that someone deleted; returns their names. Their objects stay deleted."""
         missing = [name for name in self._wanted if self._store.get(COLLECTION, ("", name)) is None]
         for name in missing:
             _LOG.warning("CRD %s was deleted and is put back; its objects were deleted with it", name)
-            self._install(name, copy.deepcopy(self._wanted[name]))
+            await self._install(name, copy.deepcopy(self._wanted[name]))
         return missing
 
-    def _install(self, name: str, crd: Json) -> None:
+    async def _install(self, name: str, crd: Json) -> None:
         crd.pop("status", None)
         notes = Notes()
         if self._store.get(COLLECTION, ("", name)) is None:
-            self._objects.create(self._crd, "", crd, WriteOptions(), notes)
+            await self._objects.create(self._crd, "", crd, WriteOptions(), notes)
         else:
             # The caller determines the content of these CRDs, so resourceVersions are not compared.
-            self._objects.update(self._crd, ("", name), crd, WriteOptions(), notes)
+            await self._objects.update(self._crd, ("", name), crd, WriteOptions(), notes)
         for warning in notes.warnings:
             _LOG.warning("CRD %s: %s", name, warning)
 
-    def create_namespaces(self) -> None:
+    async def create_namespaces(self) -> None:
         """Create the standard namespaces that are missing."""
         namespaces = self._registry.find("", "v1", "namespaces")
         assert namespaces is not None
         for name in NAMESPACES:
             if self._store.get(namespaces.collection, ("", name)) is None:
                 body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-                self._objects.create(namespaces, "", body, WriteOptions(), Notes())
+                await self._objects.create(namespaces, "", body, WriteOptions(), Notes())
 
     def _follow(self, collection: str, change: Change) -> None:
         if collection != COLLECTION:
@@ -72,4 +76,4 @@ class Definitions:
         if change.type == "DELETED":
             self._registry.drop_custom(change.key[1])
         elif change.old is None or change.old.obj["spec"] != change.new.obj["spec"]:
-            self._registry.set_custom(change.key[1], served_resources(change.new.obj))
+            serve(change.new.obj, self._registry, self._client)

@@ -39,8 +39,9 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            body["reason"] = self.reason
         if self.details:
             body["details"] = self.details
         body["code"] = self.code
@@ -101,6 +102,10 @@ class Notes:
     """Warnings collected while a request is served; each becomes a ``Warning`` header."""
 
     warnings: list[str] = field(default_factory=list)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Add the warnings of a webhook; one that fits in no header is dropped, as upstream does."""
+        self.warnings += [each for each in texts if each not in self.warnings and each.isprintable()]
 
     def headers(self) -> list[tuple[str, str]]:
         escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in self.warnings)
@@ -177,6 +182,17 @@ def unsupported_media(message: str) -> ApiError:
 def storage_failed(path: str, problem: str) -> ApiError:
     """Build the error of a write that could not be stored. The store is as it was before the request."""
     return ApiError(507, "InsufficientStorage", f"{path} cannot be written: {problem}; nothing was changed")
+
+
+def internal(problem: str) -> ApiError:
+    """Build the error of something that failed on the way, by its text."""
+    details = {"causes": [{"message": problem}]}
+    return ApiError(500, "InternalError", f"Internal error occurred: {problem}", details=details)
+
+
+def timed_out() -> ApiError:
+    """Build the error of a write for which webhooks took too long."""
+    return ApiError(504, "Timeout", "Timeout: request did not complete within requested timeout")
 
 
 def method_not_allowed(method: str) -> ApiError:

@@ -6,13 +6,27 @@ is derived from the stored objects, so it need not survive a restart.
 
 from __future__ import annotations
 
-from freehold_apiserver.errors import Notes
+import contextlib
+import logging
+from collections.abc import Iterator
+
+from freehold_apiserver.errors import ApiError, Notes
 from freehold_apiserver.objects import FOREGROUND, ORPHAN, DeleteOptions, Objects, WriteOptions
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Key, Store, Stored, key_of
 
+_LOG = logging.getLogger(__name__)
 Place = tuple[str, Key]
 """A collection and a key in it."""
+
+
+@contextlib.contextmanager
+def refusals_logged(what: str) -> Iterator[None]:
+    """Log why background work on one object was refused (a webhook, another write); it is tried again later."""
+    try:
+        yield
+    except ApiError as problem:
+        _LOG.warning("background work on %s was refused: %s", what, problem.message)
 
 
 class GarbageCollector:
@@ -57,21 +71,21 @@ class GarbageCollector:
         if meta.get("deletionTimestamp") and {FOREGROUND, ORPHAN} & set(meta.get("finalizers") or ()):
             self._by_policy.add(place)
 
-    def collect(self) -> None:
+    async def collect(self) -> None:
         """One pass: dependants whose owners are all gone, and owners that wait for their dependants."""
         suspects, self._suspects = self._suspects, set()
         for place in suspects:
             found = self._found(place)
             if found and not any(self._may_live(each) for each in _references(found[1]) or [_NO_OWNER]):
-                self._delete(*found)
+                await self._delete(*found)
         for place in tuple(self._by_policy):
             found = self._found(place)
-            if found is None or not self._apply_policy(*found):
+            if found is None or not await self._apply_policy(*found):
                 self._by_policy.discard(place)
 
     def _found(self, place: Place) -> tuple[Resource, Stored] | None:
         stored = self._store.get(*place)
-        resource = next((each for each in self._registry if each.collection == place[0]), None)
+        resource = self._registry.of_collection(place[0])
         return (resource, stored) if resource and stored else None
 
     def _may_live(self, reference: Json) -> bool:
@@ -79,43 +93,46 @@ class GarbageCollector:
         group, _, _ = reference["apiVersion"].rpartition("/")
         return reference["uid"] in self._live or self._registry.of_kind(group, reference["kind"]) is None
 
-    def _delete(self, resource: Resource, stored: Stored, propagation: str = "Background") -> None:
+    async def _delete(self, resource: Resource, stored: Stored, propagation: str = "Background") -> None:
         if not stored.obj["metadata"].get("deletionTimestamp"):
             uid = stored.obj["metadata"]["uid"]
-            self._objects.delete(resource, key_of(stored), DeleteOptions(uid=uid, propagation=propagation))
+            options = DeleteOptions(uid=uid, propagation=propagation)
+            with refusals_logged(f"{resource.plural} {key_of(stored)}"):
+                await self._objects.delete(resource, key_of(stored), options, Notes())
 
-    def _apply_policy(self, resource: Resource, owner: Stored) -> bool:
+    async def _apply_policy(self, resource: Resource, owner: Stored) -> bool:
         """Orphan the dependants, or delete them first; returns whether the owner still waits."""
         meta = owner.obj["metadata"]
         finalizers = meta.get("finalizers") or []
         dependants = [found for place in self._dependants.get(meta["uid"], ()) if (found := self._found(place))]
         if ORPHAN in finalizers:
             for each in dependants:
-                self._disown(*each, meta["uid"])
+                await self._disown(*each, meta["uid"])
         elif FOREGROUND in finalizers:
             blocking = False
             for each in dependants:
-                self._delete(*each, propagation="Foreground")
+                await self._delete(*each, propagation="Foreground")
                 still = self._store.get(each[0].collection, key_of(each[1]))
                 blocking |= still is not None and _blocks(still, meta["uid"])
             if blocking:
                 return True
         left = [each for each in finalizers if each not in (ORPHAN, FOREGROUND)]
         if left != finalizers:
-            self._patch(resource, owner, {"finalizers": left})
+            await self._patch(resource, owner, {"finalizers": left})
         return False
 
-    def _disown(self, resource: Resource, dependant: Stored, uid: str) -> None:
+    async def _disown(self, resource: Resource, dependant: Stored, uid: str) -> None:
         left = [each for each in _references(dependant) if each["uid"] != uid]
-        self._patch(resource, dependant, {"ownerReferences": left})
+        await self._patch(resource, dependant, {"ownerReferences": left})
 
-    def _patch(self, resource: Resource, stored: Stored, metadata: Json) -> None:
+    async def _patch(self, resource: Resource, stored: Stored, metadata: Json) -> None:
         body = {
             **stored.obj,
             "apiVersion": resource.api_version,
             "metadata": {**stored.obj["metadata"], **metadata},
         }
-        self._objects.update(resource, key_of(stored), body, WriteOptions(), Notes())
+        with refusals_logged(f"{resource.plural} {key_of(stored)}"):
+            await self._objects.update(resource, key_of(stored), body, WriteOptions(), Notes())
 
 
 _NO_OWNER: Json = {"apiVersion": "", "kind": "", "uid": ""}

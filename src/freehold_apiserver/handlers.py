@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from aiohttp import web
 
 from freehold_apiserver import errors, listing, patches, requests
 from freehold_apiserver.access import REVIEWS, access_review
 from freehold_apiserver.authentication import Authentication
+from freehold_apiserver.conversion import show
 from freehold_apiserver.errors import ApiError, Notes
 from freehold_apiserver.objects import Objects, WriteOptions
 from freehold_apiserver.reading import JSON, Answer, Reader
@@ -75,7 +77,7 @@ class Handlers:
 
     async def _serve(self, request: web.Request, resource: Resource, target: Target) -> web.StreamResponse:
         if request.method == "GET" and not (requests.flag(request.query, "watch") and not target.name):
-            return _response(self._reader.resource(resource, target, request.query, _accept(request)))
+            return _response(await self._reader.resource(resource, target, request.query, _accept(request)))
         notes = Notes([resource.deprecation] if resource.deprecation else [])
         if not target.name:
             return await self._serve_collection(request, resource, target, notes)
@@ -84,25 +86,26 @@ class Handlers:
             case "PUT":
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
                 options = _options(request, "UpdateOptions", duplicates)
-                stored = self._objects.update(resource, key, body, options, notes, target.subresource)
+                stored = await self._objects.update(resource, key, body, options, notes, target.subresource)
                 return self._answer(request, resource, stored, notes)
             case "PATCH":
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
                 options = _options(request, "PatchOptions", duplicates)
                 if request.content_type == patches.APPLY:
-                    stored, created = self._objects.apply(resource, key, body, options, notes, target.subresource)
+                    stored, created = await self._objects.apply(resource, key, body, options, notes, target.subresource)
                     return self._answer(request, resource, stored, notes, 201 if created else 200)
-                stored = self._objects.patch(
+                stored = await self._objects.patch(
                     resource, key, body, request.content_type, options, notes,
                     custom=resource.custom, subresource=target.subresource,
                 )  # fmt: skip
                 return self._answer(request, resource, stored, notes)
             case "DELETE" if not target.subresource:
                 body = await _optional_body(request)
-                deleted = self._objects.delete(resource, key, requests.delete_options(request.query, body))
+                delete_options = requests.delete_options(request.query, body)
+                deleted = await self._objects.delete(resource, key, delete_options, notes)
                 if deleted.gone:
                     return _json(encode(_success(resource, deleted.stored)), 200, notes.headers())
-                return self._answer(request, resource, deleted.stored, notes)
+                return self._answer(request, resource, (await show([deleted.stored], resource))[0], notes)
         raise errors.method_not_allowed(request.method)
 
     async def _serve_collection(
@@ -116,14 +119,16 @@ class Handlers:
                     raise errors.method_not_allowed("POST without a namespace")
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
                 options = _options(request, "CreateOptions", duplicates)
-                stored = self._objects.create(resource, target.namespace or "", body, options, notes)
+                stored = await self._objects.create(resource, target.namespace or "", body, options, notes)
                 return self._answer(request, resource, stored, notes, 201)
             case "DELETE" if "deletecollection" in resource.verbs:
                 options_body = await _optional_body(request)
+                delete_options = requests.delete_options(request.query, options_body)
                 page = listing.list_page(self._store, resource, target.namespace, request.query)
+                shown = replace(page, items=await show(page.items, resource))
                 for each in page.items:
-                    self._objects.delete(resource, key_of(each), requests.delete_options(request.query, options_body))
-                return _json(self._view(request, resource).page(page), 200, notes.headers())
+                    await self._objects.delete(resource, key_of(each), delete_options, notes, named=False)
+                return _json(self._view(request, resource).page(shown), 200, notes.headers())
         raise errors.method_not_allowed(request.method)
 
     async def _watch(self, request: web.Request, resource: Resource, target: Target) -> web.StreamResponse:

@@ -10,12 +10,16 @@ import re
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from freehold_apiserver.errors import FieldError, bad_request, shown
 from freehold_apiserver.store import Json
 
+NameRule = Literal["subdomain", "label", "service", "segment"]
+"""What a name must be: a DNS subdomain, a DNS label, a label that begins with a letter, or a part of a path."""
+
 _DNS_LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+_SERVICE = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 _NAME_PART = re.compile(r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$")
 _LABEL_VALUE = re.compile(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")
@@ -28,6 +32,11 @@ _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_SERVICE_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 _KEY_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
@@ -116,22 +125,28 @@ def restore_server_owned(metadata: Json, old: Json) -> None:
     metadata.pop("managedFields", None)
 
 
-def name_errors(name: str, *, label: bool, path: str = "metadata.name") -> list[FieldError]:
-    """Errors if ``name`` is not a DNS subdomain (or, with ``label``, not a DNS label)."""
-    if label:
-        if len(name) > 63:
-            return [FieldError.invalid(path, name, "must be no more than 63 bytes")]
-        return [] if _DNS_LABEL.match(name) else [FieldError.invalid(path, name, _LABEL_RULE)]
-    if len(name) > 253:
-        return [FieldError.invalid(path, name, "must be no more than 253 bytes")]
-    return [] if _SUBDOMAIN.match(name) else [FieldError.invalid(path, name, _SUBDOMAIN_RULE)]
+def name_errors(name: str, rule: NameRule, path: str = "metadata.name") -> list[FieldError]:
+    """Find what is wrong with a name by this rule."""
+    if rule == "segment":
+        if name in (".", ".."):
+            return [FieldError.invalid(path, name, f"may not be '{name}'")]
+        return [FieldError.invalid(path, name, f"may not contain '{each}'") for each in "/%" if each in name]
+    longest = 253 if rule == "subdomain" else 63
+    if len(name) > longest:
+        return [FieldError.invalid(path, name, f"must be no more than {longest} bytes")]
+    pattern, why = _NAME_RULES[rule]
+    return [] if pattern.match(name) else [FieldError.invalid(path, name, why)]
 
 
-def errors(metadata: Json, old: Json | None, *, label_name: bool) -> list[FieldError]:
+_NAME_RULES = {
+    "label": (_DNS_LABEL, _LABEL_RULE), "service": (_SERVICE, _SERVICE_RULE), "subdomain": (_SUBDOMAIN, _SUBDOMAIN_RULE)
+}  # fmt: skip
+
+
+def errors(metadata: Json, old: Json | None, names: NameRule) -> list[FieldError]:
     """All errors in the metadata; ``old`` is the metadata of the object being updated."""
-    found = name_errors(metadata["name"], label=label_name)
-    found += _key_errors(metadata.get("labels"), "metadata.labels", values=True)
-    found += _key_errors(metadata.get("annotations"), "metadata.annotations", values=False)
+    found = name_errors(metadata["name"], names)
+    found += label_errors(metadata)
     size = sum(len(key) + len(str(value)) for key, value in (metadata.get("annotations") or {}).items())
     if size > ANNOTATIONS_LIMIT:
         found.append(FieldError.too_long("metadata.annotations", ANNOTATIONS_LIMIT))
@@ -143,6 +158,12 @@ def errors(metadata: Json, old: Json | None, *, label_name: bool) -> list[FieldE
                     FieldError.invalid(f"metadata.ownerReferences[{index}].{name}", "", f"{name} must not be empty")
                 )
     return found
+
+
+def label_errors(metadata: Json) -> list[FieldError]:
+    """Find what is wrong with labels and annotations."""
+    found = _key_errors(metadata.get("labels"), "metadata.labels", values=True)
+    return found + _key_errors(metadata.get("annotations"), "metadata.annotations", values=False)
 
 
 def _finalizer_errors(metadata: Json, old: Json | None) -> list[FieldError]:

@@ -1,27 +1,46 @@
 """The write pipeline: create, update, patch and delete, the same for every kind.
 
-Every write is synchronous, from reading the stored object to committing the new one, so on one event
-loop it is atomic and the resourceVersion check cannot race.
+From the last look at the stored object to the commit of the new one a write does not await, so on one event loop the
+resourceVersion check cannot race. Webhooks (admission, conversion) are awaited before that look. Where another write
+came in between, the write begins again from what is stored then, as ``GuaranteedUpdate`` of k8s.io/apiserver does.
+Without webhooks nothing is awaited.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from freehold_apiserver import applying, bounds, errors, metadata, patches
+from freehold_apiserver.admission.attributes import Attributes, Operation
+from freehold_apiserver.admission.dispatch import Admission
+from freehold_apiserver.conversion import show, to_storage
 from freehold_apiserver.errors import Notes
-from freehold_apiserver.resources import Resource
+from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Json, Key, Store, Stored
 
 _NAMESPACES = "/namespaces"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """Finalizers that select the deletion policy for dependants (:mod:`freehold_apiserver.garbage`)."""
 _HOLDS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
+
+
+_T = TypeVar("_T")
+_TIMEOUT = 34.0
+"""Longest time of a write, in seconds: k8s.io/apiserver ``pkg/endpoints/handlers/rest.go``."""
+
+
+class _Overtaken(Exception):
+    """Another write came in between. ``name`` is that of the object."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,14 @@ class WriteOptions:
     user_agent: str = ""
     force: bool = False
 
+    def shown(self, operation: str) -> Json:
+        """Return them as CreateOptions or UpdateOptions; those of a patch are the ones of what it does."""
+        given = {
+            "dryRun": ["All"] if self.dry_run else None, "fieldManager": self.field_manager or None,
+            "fieldValidation": self.field_validation,
+        }  # fmt: skip
+        return _options(f"{operation.title()}Options", given)
+
 
 @dataclass(frozen=True)
 class DeleteOptions:
@@ -47,6 +74,20 @@ class DeleteOptions:
     uid: str = ""
     resource_version: str = ""
     propagation: str = "Background"
+
+    def shown(self) -> Json:
+        """Return them as DeleteOptions."""
+        checked = {"uid": self.uid, "resourceVersion": self.resource_version}
+        given = {
+            "dryRun": ["All"] if self.dry_run else None, "propagationPolicy": self.propagation,
+            "preconditions": {name: value for name, value in checked.items() if value} or None,
+        }  # fmt: skip
+        return _options("DeleteOptions", given)
+
+
+def _options(kind: str, given: Json) -> Json:
+    present = {name: value for name, value in given.items() if value is not None}
+    return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **present}
 
 
 @dataclass(frozen=True)
@@ -58,20 +99,24 @@ class Deleted:
 
 
 class Objects:
-    """Writes to a store, by the strategies of the kinds."""
+    """Writes to a store, by the strategies of the kinds and the webhooks that are configured."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, registry: Registry, admission: Admission, now: Callable[[], datetime]) -> None:
         self._store = store
+        self._registry = registry
+        self._admission = admission
         self._now = now
 
     def get(self, resource: Resource, namespace: str, name: str) -> Stored:
-        """Get an object. Raises 404 NotFound."""
+        """Get an object as it is stored. Raises 404 NotFound."""
         found = self._store.get(resource.collection, (namespace, name))
         if found is None:
             raise errors.not_found(resource.group, resource.plural, name)
         return found
 
-    def create(self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes) -> Stored:
+    async def create(
+        self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes
+    ) -> Stored:
         """Create an object. Raises 400, 403 (namespace ends), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
         meta = _checked(resource, namespace, obj)
         if meta.get("resourceVersion"):
@@ -82,32 +127,51 @@ class Objects:
                 raise errors.invalid(resource.group, resource.kind, "", [problem])
             if not isinstance(meta["generateName"], str):
                 raise errors.bad_request("metadata.generateName is of the wrong type: it must be of type string")
-            meta["name"] = metadata.generated_name(meta["generateName"])
-        key = (namespace, meta["name"])
-        return self._insert(resource, key, resource.to_storage(obj), options, notes)
 
-    def _insert(
+        async def attempt() -> Stored:
+            return await self._insert(resource, namespace, resource.to_storage(obj), options, notes)
+
+        try:
+            return await self._until_stored(resource, attempt)
+        except _Overtaken as other:
+            raise errors.already_exists(resource.group, resource.plural, other.name) from None
+
+    async def _insert(
         self,
         resource: Resource,
-        key: Key,
+        namespace: str,
         obj: Json,
         options: WriteOptions,
         notes: Notes,
         managed: list[Json] | None = None,
     ) -> Stored:
-        meta = obj["metadata"]
-        self._require_namespace(resource, key[0], key[1])
+        """Store a new object. Raises _Overtaken where there is one of its name."""
+        self._require_namespace(resource, namespace, obj["metadata"].get("name", ""))
         self._decode(resource, obj, options, notes)
-        given = meta.get("managedFields")
+        if self._admission.mutating:
+            managed = self._draft_owners(resource, None, obj, options, "") if managed is None else managed
+            asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "", managed)
+            obj = await self._mutate(asked, obj, notes)
+            _checked(resource, namespace, obj)
+        meta = obj["metadata"]
+        if not meta.get("name"):
+            meta["name"] = metadata.generated_name(meta["generateName"])
+        key, given = (namespace, meta["name"]), meta.get("managedFields")
         metadata.stamp_new(meta, self._now())
         resource.strategy.prepare_create(obj)
         self._validate(resource, obj, None)
-        if self._store.get(resource.collection, key):
-            raise errors.already_exists(resource.group, resource.plural, key[1])
         self._record_owners(resource, None, obj, given, options, "", managed)
-        return self._save(resource, key, obj, options)
+        if self._admission.validating:
+            asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "")
+            await self._admission.validate(asked, notes)
+        converted, answer = await self._convert_to_storage(resource, obj)
+        # No await from here on.
+        self._require_namespace(resource, *key)
+        if self._store.get(resource.collection, key):
+            raise _Overtaken(key[1])
+        return self._save(resource, key, answer, converted, options)
 
-    def apply(
+    async def apply(
         self, resource: Resource, key: Key, patch: Any, options: WriteOptions, notes: Notes, subresource: str = ""
     ) -> tuple[Stored, bool]:
         """Server-side apply; creates what does not exist. Returns the object, and whether it was created.
@@ -119,20 +183,99 @@ class Objects:
             raise errors.bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
             )
-        old = self._store.get(resource.collection, key)
+
+        async def attempt() -> tuple[Stored, bool]:
+            return await self._applied(resource, key, patch, options, notes, subresource)
+
+        return await self._until_stored(resource, attempt, again=True)
+
+    async def _applied(
+        self, resource: Resource, key: Key, patch: Json, options: WriteOptions, notes: Notes, subresource: str
+    ) -> tuple[Stored, bool]:
+        meta, old = patch["metadata"], self._store.get(resource.collection, key)
         if old is None and (subresource or meta.get("resourceVersion")):
             raise errors.not_found(resource.group, resource.plural, key[1])
         if old is None and meta.get("uid"):
             why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
             raise errors.conflict(resource.group, resource.plural, key[1], why)
-        live, now = resource.shown(old.obj) if old else None, metadata.timestamp(self._now())
+        before = (await show([old], resource))[0].obj if old else None
+        live, now = resource.shown(before) if before else None, metadata.timestamp(self._now())
         merged, managed = applying.applied(
             resource, live, patch, options.field_manager, options.force, subresource, now
         )  # fmt: skip
         obj = resource.to_storage(copy.deepcopy(merged))
+        if old is None or before is None:
+            return await self._insert(resource, key[0], obj, options, notes, managed), True
+        return await self._replace(resource, key, old, before, obj, options, notes, subresource, managed), False
+
+    async def _until_stored(
+        self, resource: Resource, attempt: Callable[[], Awaitable[_T]], *, again: bool = False
+    ) -> _T:
+        """Attempt a write; ``again`` as long as another write comes in between. Raises 504 when it takes too long."""
+        if not self._waits(resource):
+            return await attempt()
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                while True:
+                    try:
+                        return await attempt()
+                    except _Overtaken:
+                        if not again:
+                            raise
+        except TimeoutError:
+            raise errors.timed_out() from None
+
+    def _waits(self, resource: Resource) -> bool:
+        """Whether a write may wait for a webhook."""
+        return self._admission.active or resource.converter is not None
+
+    async def _mutate(self, asked: Attributes, obj: Json, notes: Notes) -> Json:
+        """Return the object after the mutating webhooks, pruned and defaulted anew if they changed it."""
+        mutated = await self._admission.mutate(asked, notes)
+        if mutated is None or mutated is asked.obj:
+            return obj
+        changed = asked.resource.to_storage(mutated)
+        metadata.normalize(changed["metadata"])
+        asked.resource.strategy.decode(changed)
+        return changed
+
+    def _attributes(
+        self,
+        resource: Resource,
+        operation: Operation,
+        namespace: str,
+        obj: Json,
+        old: Json | None,
+        options: WriteOptions,
+        subresource: str,
+        managed: list[Json] | None = None,
+    ) -> Attributes:
+        """Describe a write to webhooks, with copies of the objects. ``managed`` stands in for what ``obj`` has."""
+        shown, name = copy.deepcopy(resource.shown(obj)), obj["metadata"].get("name", "")
+        if managed is not None:
+            shown["metadata"] = {**shown["metadata"], "managedFields": managed}
+        return Attributes(
+            resource, name if resource.collection == _NAMESPACES else namespace, name, subresource, operation, shown,
+            copy.deepcopy(resource.shown(old)) if old else None, options.shown(operation), options.dry_run,
+        )  # fmt: skip
+
+    def _draft_owners(
+        self, resource: Resource, old: Json | None, obj: Json, options: WriteOptions, subresource: str
+    ) -> list[Json]:
+        """Find the owners of fields before webhooks change any: nobody owns what a webhook sets."""
+        draft = copy.deepcopy(obj)
         if old is None:
-            return self._insert(resource, key, obj, options, notes, managed), True
-        return self._replace(resource, key, old, obj, options, notes, subresource, managed), False
+            metadata.stamp_new(draft["metadata"], self._now())
+            resource.strategy.prepare_create(draft)
+        else:
+            resource.strategy.prepare_update(draft, old, subresource)
+        self._record_owners(resource, old, draft, obj["metadata"].get("managedFields"), options, subresource, None)
+        found: list[Json] = draft["metadata"].get("managedFields") or []
+        return found
+
+    async def _convert_to_storage(self, resource: Resource, obj: Json) -> tuple[Json, Json]:
+        storage = self._registry.of_collection(resource.collection) or resource
+        return await to_storage(obj, resource, storage)
 
     def _record_owners(
         self,
@@ -155,7 +298,7 @@ class Objects:
         if managed:
             obj["metadata"]["managedFields"] = managed
 
-    def update(
+    async def update(
         self,
         resource: Resource,
         key: Key,
@@ -165,7 +308,7 @@ class Objects:
         subresource: str = "",
     ) -> Stored:
         """Replace the object, or only its ``subresource``. Raises 400, 404, 409 Conflict, 422 Invalid."""
-        old = self.get(resource, *key)
+        self.get(resource, *key)
         meta = _checked(resource, key[0], obj)
         if meta.get("name", key[1]) != key[1]:
             raise errors.bad_request(
@@ -174,9 +317,17 @@ class Objects:
         if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
             problem = errors.FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(resource.group, resource.kind, key[1], [problem])
-        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
+        waits = self._waits(resource)
 
-    def patch(
+        async def attempt() -> Stored:
+            old = self.get(resource, *key)
+            before = (await show([old], resource))[0].obj
+            given = resource.to_storage(copy.deepcopy(obj) if waits else obj)
+            return await self._replace(resource, key, old, before, given, options, notes, subresource)
+
+        return await self._until_stored(resource, attempt, again=True)
+
+    async def patch(
         self,
         resource: Resource,
         key: Key,
@@ -189,19 +340,40 @@ class Objects:
         subresource: str = "",
     ) -> Stored:
         """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
-        old = self.get(resource, *key)
-        base = resource.shown(old.obj)
-        patched = patches.apply_to(base, patch, content_type, custom=custom)
-        bounds.require_shallow(patched)
-        obj = copy.deepcopy(patched)
-        if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
-            raise errors.bad_request("a patch may not change apiVersion or kind")
-        if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:
-            raise errors.bad_request("a patch may not change metadata.name")
-        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
 
-    def delete(self, resource: Resource, key: Key, options: DeleteOptions) -> Deleted:
-        """Remove the object, or mark it if it has finalizers. Raises 404, and 409 on a failed precondition."""
+        async def attempt() -> Stored:
+            old = self.get(resource, *key)
+            before = (await show([old], resource))[0].obj
+            base = resource.shown(before)
+            patched = patches.apply_to(base, patch, content_type, resource.schema, custom=custom)
+            bounds.require_shallow(patched)
+            obj = copy.deepcopy(patched)
+            if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
+                raise errors.bad_request("a patch may not change apiVersion or kind")
+            if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:
+                raise errors.bad_request("a patch may not change metadata.name")
+            return await self._replace(
+                resource, key, old, before, resource.to_storage(obj), options, notes, subresource
+            )  # fmt: skip
+
+        return await self._until_stored(resource, attempt, again=True)
+
+    async def delete(
+        self, resource: Resource, key: Key, options: DeleteOptions, notes: Notes, *, named: bool = True
+    ) -> Deleted:
+        """Remove the object, or mark it if it has finalizers. Raises 404, and 409 on a failed precondition.
+
+        ``named`` is False for an object of a collection that is deleted: webhooks are not told its name.
+        """
+
+        async def attempt() -> Deleted:
+            return await self._delete(resource, key, options, notes, named=named)
+
+        return await self._until_stored(resource, attempt, again=True)
+
+    async def _delete(
+        self, resource: Resource, key: Key, options: DeleteOptions, notes: Notes, *, named: bool
+    ) -> Deleted:
         old = self.get(resource, *key)
         meta = old.obj["metadata"]
         for name, wanted, actual in (
@@ -213,6 +385,10 @@ class Objects:
                 raise errors.conflict(resource.group, resource.plural, key[1], why)
         obj = copy.deepcopy(old.obj)
         resource.strategy.prepare_delete(obj)
+        if self._admission.active:
+            await self._admit_deletion(resource, key, old, options, notes, named=named)
+        # No await from here on.
+        self._require_unchanged(resource, key, old)
         if hold := _HOLDS.get(options.propagation):
             finalizers = obj["metadata"].setdefault("finalizers", [])
             if hold not in finalizers and not meta.get("deletionTimestamp"):
@@ -225,41 +401,77 @@ class Objects:
         obj["metadata"]["deletionGracePeriodSeconds"] = 0
         if "generation" in meta:
             obj["metadata"]["generation"] = meta["generation"] + 1
-        return Deleted(self._save(resource, key, obj, WriteOptions(dry_run=options.dry_run)), gone=False)
+        if options.dry_run:
+            return Deleted(Stored(self._store.revision, obj, b""), gone=False)
+        return Deleted(self._store.put(resource.collection, key, obj), gone=False)
 
-    def _replace(
+    async def _admit_deletion(
+        self, resource: Resource, key: Key, old: Stored, options: DeleteOptions, notes: Notes, *, named: bool
+    ) -> None:
+        before = copy.deepcopy(resource.shown((await show([old], resource))[0].obj))
+        namespace = key[1] if resource.collection == _NAMESPACES else key[0]
+        asked = Attributes(
+            resource, namespace, key[1] if named else "", "", "DELETE", None, before, options.shown(), options.dry_run
+        )
+        await self._admission.mutate(asked, notes)
+        await self._admission.validate(asked, notes)
+
+    def _require_unchanged(self, resource: Resource, key: Key, old: Stored) -> None:
+        if self._store.get(resource.collection, key) is not old:
+            raise _Overtaken(key[1])
+
+    async def _replace(
         self,
         resource: Resource,
         key: Key,
         old: Stored,
+        before: Json,
         obj: Json,
         options: WriteOptions,
         notes: Notes,
         subresource: str,
         managed: list[Json] | None = None,
     ) -> Stored:
-        meta, was = obj["metadata"], old.obj["metadata"]
+        """Store an object in place of ``old``, which is ``before`` in the version of the request.
+
+        Raises _Overtaken where another write came in between.
+        """
+        meta, was = obj["metadata"], before["metadata"]
         if meta.get("uid", was["uid"]) != was["uid"]:
             why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {was['uid']}"
             raise errors.conflict(resource.group, resource.plural, key[1], why)
         if meta.get("resourceVersion") and meta["resourceVersion"] != was["resourceVersion"]:
             raise errors.conflict(resource.group, resource.plural, key[1], errors.STALE)
         given = meta.get("managedFields")
-        metadata.restore_server_owned(meta, was)
-        meta.update(name=key[1], resourceVersion=was["resourceVersion"])
-        if key[0]:
-            meta["namespace"] = key[0]
+        _take_identity(key, meta, was)
         self._decode(resource, obj, options, notes)
-        resource.strategy.prepare_update(obj, old.obj, subresource)
-        self._validate(resource, obj, old.obj)
-        self._record_owners(resource, old.obj, obj, given, options, subresource, managed)
-        obj["apiVersion"] = old.obj["apiVersion"]
-        if _same(obj, old.obj):
-            return old
+        if self._admission.mutating:
+            if managed is None:
+                obj["metadata"]["managedFields"] = given
+                managed = self._draft_owners(resource, before, obj, options, subresource)
+                obj["metadata"].pop("managedFields")
+            asked = self._attributes(resource, "UPDATE", key[0], obj, before, options, subresource, managed)
+            obj = await self._mutate(asked, obj, notes)
+            _require_same_name(resource, key, obj)
+            _take_identity(key, obj["metadata"], was)
+        resource.strategy.prepare_update(obj, before, subresource)
+        self._validate(resource, obj, before)
+        self._record_owners(resource, before, obj, given, options, subresource, managed)
+        if self._admission.validating:
+            asked = self._attributes(resource, "UPDATE", key[0], obj, before, options, subresource)
+            await self._admission.validate(asked, notes)
+        obj["apiVersion"] = before["apiVersion"]
+        changed = not _same(obj, before) or old.obj["apiVersion"] != resource.storage_api_version
+        converted, answer = await self._convert_to_storage(resource, {**obj, "apiVersion": resource.api_version})
+        # No await from here on.
+        self._require_unchanged(resource, key, old)
+        if not changed:
+            return old if before is old.obj else Stored(old.revision, before, b"")
         released = not obj["metadata"].get("finalizers") and not resource.strategy.blocks_deletion(obj)
         if obj["metadata"].get("deletionTimestamp") and released and not options.dry_run:
-            return self._store.remove(resource.collection, key)
-        return self._save(resource, key, obj, options)
+            last = self._store.remove(resource.collection, key)
+            return last if before is old.obj else Stored(last.revision, obj, b"")
+        return self._save(resource, key, answer, converted, options)
 
     def _decode(self, resource: Resource, obj: Json, options: WriteOptions, notes: Notes) -> None:
         """Prune and default by schema; unknown and duplicate fields are errors, warnings or ignored."""
@@ -277,17 +489,20 @@ class Objects:
             notes.warnings += problems
 
     def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
-        label_name = resource.collection == _NAMESPACES
-        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, label_name=label_name)
+        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, resource.names)
         found += resource.strategy.validate(obj, old)
         if found:
             raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
 
-    def _save(self, resource: Resource, key: Key, obj: Json, options: WriteOptions) -> Stored:
-        obj["apiVersion"] = resource.storage_api_version
+    def _save(self, resource: Resource, key: Key, answer: Json, converted: Json, options: WriteOptions) -> Stored:
+        """Store ``converted``. Returns it as ``answer``, in the version of the request, where that is another one."""
         if options.dry_run:
-            return Stored(self._store.revision, obj, b"")
-        return self._store.put(resource.collection, key, obj)
+            return Stored(self._store.revision, answer, b"")
+        stored = self._store.put(resource.collection, key, converted)
+        if answer is converted:
+            return stored
+        meta = {**answer["metadata"], "resourceVersion": stored.obj["metadata"]["resourceVersion"]}
+        return Stored(stored.revision, {**answer, "metadata": meta}, b"")
 
     def _require_namespace(self, resource: Resource, namespace: str, name: str) -> None:
         if not resource.namespaced:
@@ -305,6 +520,22 @@ class Objects:
 def _same(one: Json, other: Json) -> bool:
     """Whether the write changes nothing. Compares as JSON, because in Python 1 equals True."""
     return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _take_identity(key: Key, meta: Json, was: Json) -> None:
+    """Give the metadata of an update what only the server writes."""
+    metadata.restore_server_owned(meta, was)
+    meta.update(name=key[1], resourceVersion=was["resourceVersion"])
+    if key[0]:
+        meta["namespace"] = key[0]
+
+
+def _require_same_name(resource: Resource, key: Key, obj: Json) -> None:
+    """Refuse a webhook's change of the name or the namespace."""
+    for name, wanted in (("name", key[1]), ("namespace", key[0])):
+        if (obj["metadata"].get(name) or "") != wanted:
+            problem = errors.FieldError.invalid(f"metadata.{name}", obj["metadata"].get(name), "field is immutable")
+            raise errors.invalid(resource.group, resource.kind, key[1], [problem])
 
 
 def _checked(resource: Resource, namespace: str, obj: Any) -> Json:

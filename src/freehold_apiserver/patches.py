@@ -1,4 +1,4 @@
-"""Patch bodies: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and a subset of strategic merge."""
+"""Patch bodies: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and strategic merge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import json
 from typing import Any
 
 from freehold_apiserver import bounds, errors
+from freehold_apiserver.field_sets import schema_below
 from freehold_apiserver.store import Json
+from freehold_apiserver.structural import Schema
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
+
+
+_NO_SCHEMA: Schema = {}
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -28,18 +33,21 @@ def merge(target: Any, patch: Any) -> Any:
     return merged
 
 
-def strategic(target: Any, patch: Any) -> Any:
-    """Strategic merge without merge keys: maps as in :func:`merge`, lists replaced, directives applied.
+def strategic(target: Any, patch: Any, schema: Schema = _NO_SCHEMA) -> Any:
+    """Strategic merge: maps as in :func:`merge`, lists by their merge keys or replaced, directives applied.
 
-    Real API servers merge lists by the keys in the Go types (``ports`` by ``containerPort`` …). Of the
-    fields stored here only finalizers (a set) and ownerReferences (by uid) have such lists.
+    Semantics: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
     """
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     if patch.get("$patch") == "replace":
         return {key: copy.deepcopy(value) for key, value in patch.items() if key != "$patch"}
     merged = dict(target) if isinstance(target, dict) else {}
+    if isinstance(kept := patch.get("$retainKeys"), list):
+        merged = {key: value for key, value in merged.items() if key in kept}
     for key, value in patch.items():
+        below = schema_below(schema, key)[0]
+        identity = _LIST_IDENTITY.get(key) if key in _LIST_IDENTITY else below.get("x-kubernetes-patch-merge-key")
         if key.startswith("$deleteFromPrimitiveList/"):
             name = key.partition("/")[2]
             merged[name] = [each for each in merged.get(name) or [] if each not in value]
@@ -47,26 +55,33 @@ def strategic(target: Any, patch: Any) -> Any:
             continue
         elif value is None or (isinstance(value, dict) and value.get("$patch") == "delete"):
             merged.pop(key, None)
-        elif key in _LIST_IDENTITY and isinstance(value, list):
-            merged[key] = _merge_list(merged.get(key) or [], value, _LIST_IDENTITY[key])
+        elif identity is not None and isinstance(value, list):
+            order = patch.get(f"$setElementOrder/{key}") or []
+            items = below.get("items") or {}
+            merged[key] = _merge_list(merged.get(key) or [], value, identity, items, order)
         else:
-            merged[key] = strategic(merged.get(key), value)
+            merged[key] = strategic(merged.get(key), value, below)
     return merged
 
 
 _LIST_IDENTITY = {"finalizers": "", "ownerReferences": "uid"}
+"""Lists of the metadata, which no schema describes: what their items are known by, empty for the item itself."""
 
 
-def _merge_list(target: list[Any], patch: list[Any], identity: str) -> list[Any]:
+def _merge_list(target: list[Any], patch: list[Any], identity: str, items: Schema, order: list[Any]) -> list[Any]:
     if not identity:
         return target + [each for each in patch if each not in target]
+    if {"$patch": "replace"} in patch:
+        return [copy.deepcopy(each) for each in patch if each != {"$patch": "replace"}]
     merged = {each.get(identity): each for each in target}
     for each in patch:
         if each.get("$patch") == "delete":
             merged.pop(each.get(identity), None)
         else:
-            merged[each.get(identity)] = strategic(merged.get(each.get(identity)), each)
-    return list(merged.values())
+            merged[each.get(identity)] = strategic(merged.get(each.get(identity)), each, items)
+    places = {each.get(identity): place for place, each in enumerate(order)}
+    # Items that the client does not know keep their place behind those that it orders.
+    return sorted(merged.values(), key=lambda each: places.get(each.get(identity), len(places)))
 
 
 def json_patch(target: Json, operations: Any) -> Json:
@@ -157,7 +172,7 @@ def _resolves(document: Any, pointer: str) -> bool:
     return True
 
 
-def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Json:
+def apply_to(target: Json, patch: Any, content_type: str, schema: Schema, *, custom: bool) -> Json:
     """``target`` with a patch of this content type applied.
 
     Raises 415 for an unsupported type: strategic merge on a custom resource (real API servers refuse it
@@ -169,7 +184,7 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
         if not isinstance(patch, dict):
             raise errors.bad_request("error decoding patch: a merge patch is an object")
         try:
-            merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch)
+            merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch, schema)
         except (TypeError, AttributeError) as problem:  # an entry of a list that is merged is no object
             raise errors.bad_request(f"error decoding patch: {problem}") from problem
         return merged

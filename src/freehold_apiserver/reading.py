@@ -1,17 +1,17 @@
 """Answers to GET requests other than watches: documents, objects and lists, as they go over the wire.
 
-It needs a store and no HTTP: :mod:`freehold_apiserver.handlers` serves it, and a process that only wants to read a
-store asks it directly.
+It needs a store and no HTTP: :mod:`freehold_apiserver.handlers` serves it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from freehold_apiserver import discovery, errors, listing, requests
 from freehold_apiserver.authentication import HEALTH
+from freehold_apiserver.conversion import show
 from freehold_apiserver.errors import Notes
 from freehold_apiserver.objects import Objects
 from freehold_apiserver.rendering import View, view
@@ -41,11 +41,6 @@ class Reader:
         self._now = now
         self.address = ""
 
-    def answer(self, path: str, query: Mapping[str, str], accept: str) -> Answer:
-        """Answer a GET of an unquoted path. Raises ApiError."""
-        found = self.locate(path)
-        return self.document(path) if found is None else self.resource(*found, query, accept)
-
     def locate(self, path: str) -> tuple[Resource, Target] | None:
         """Find what a path names; None for one that is not of objects. Raises 404 for what is not served."""
         target = requests.parse_path(path)
@@ -62,14 +57,15 @@ class Reader:
             raise errors.no_such_path()
         return resource, target
 
-    def resource(self, resource: Resource, target: Target, query: Mapping[str, str], accept: str) -> Answer:
+    async def resource(self, resource: Resource, target: Target, query: Mapping[str, str], accept: str) -> Answer:
         """One object, or a list. Raises ApiError."""
         notes, shown = Notes([resource.deprecation] if resource.deprecation else []), self.view(resource, query, accept)
         if not target.name:
             page = listing.list_page(self._store, resource, target.namespace, query)
+            page = replace(page, items=await show(page.items, resource)) if resource.converter else page
             return Answer(shown.page(page), headers=notes.headers())
-        found = self._objects.get(resource, target.namespace or "", target.name)
-        return Answer(shown.one(found), headers=notes.headers())
+        found = await show([self._objects.get(resource, target.namespace or "", target.name)], resource)
+        return Answer(shown.one(found[0]), headers=notes.headers())
 
     def view(self, resource: Resource, query: Mapping[str, str], accept: str) -> View:
         """Return the form of an object that a client asks for."""

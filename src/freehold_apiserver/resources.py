@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from freehold_apiserver.metadata import NameRule
 from freehold_apiserver.store import Json
 from freehold_apiserver.strategy import Strategy
 from freehold_apiserver.tables import AGE, NAME, Column
@@ -21,6 +22,13 @@ class StoredAs:
     plural: str
     to_storage: Callable[[Json], Json]
     from_storage: Callable[[Json], Json]
+
+
+class Converter(Protocol):
+    """Converts custom resources between versions that have different fields."""
+
+    async def convert(self, objects: Sequence[Json], api_version: str) -> list[Json]:
+        """Convert objects, none of which is in this version yet. Raises ApiError."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,9 @@ class Resource:
     deprecation: str = ""
     custom: bool = False
     stored_as: StoredAs | None = None
+    names: NameRule = "subdomain"
+    converter: Converter | None = None
+    """Only for CRDs with a conversion webhook; without it versions differ in ``apiVersion`` alone."""
 
     @property
     def api_version(self) -> str:
@@ -82,7 +93,9 @@ class Registry:
     def __init__(self, built_in: Iterable[Resource]) -> None:
         self._built_in = {(each.group, each.version, each.plural): each for each in built_in}
         self._custom: dict[str, tuple[Resource, ...]] = {}
+        self._storage: dict[str, Resource] = {}
         self._all = dict(self._built_in)
+        self._rebuild()
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         return self._all.get((group, version, plural))
@@ -91,9 +104,13 @@ class Registry:
         """Any served version of a kind."""
         return next((each for each in self._all.values() if each.group == group and each.kind == kind), None)
 
-    def set_custom(self, crd: str, resources: Iterable[Resource]) -> None:
-        """Replace the resources served for the CRD of this name."""
-        self._custom[crd] = tuple(resources)
+    def of_collection(self, collection: str) -> Resource | None:
+        """Find the resource in the version in which the objects of a collection are stored, served or not."""
+        return self._storage.get(collection)
+
+    def set_custom(self, crd: str, resources: Iterable[Resource], storage: Resource) -> None:
+        """Replace the resources served for the CRD of this name; ``storage`` is that of the stored version."""
+        self._custom[crd] = (storage, *resources)
         self._rebuild()
 
     def drop_custom(self, crd: str) -> None:
@@ -102,7 +119,9 @@ class Registry:
 
     def _rebuild(self) -> None:
         self._all = dict(self._built_in)
-        for resources in self._custom.values():
+        self._storage = {each.collection: each for each in self._built_in.values() if each.stored_as is None}
+        for storage, *resources in self._custom.values():
+            self._storage[storage.collection] = storage
             self._all.update({(each.group, each.version, each.plural): each for each in resources})
 
     def __iter__(self) -> Iterator[Resource]:
@@ -120,9 +139,9 @@ class Registry:
                 versions.setdefault(each.group, set()).add(each.version)
         return {group: sorted(found, key=version_rank) for group, found in sorted(versions.items())}
 
-    def namespaced_collections(self) -> dict[str, Resource]:
-        """One resource for every namespaced collection."""
-        return {each.collection: each for each in self._all.values() if each.namespaced}
+    def namespaced(self) -> list[Resource]:
+        """List the stored version of every namespaced resource."""
+        return [each for each in self._storage.values() if each.namespaced]
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:

@@ -1,4 +1,4 @@
-"""Label and field selectors in query parameters."""
+"""Label and field selectors: in query parameters, and as a LabelSelector in an object."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freehold_apiserver import errors
+from freehold_apiserver.errors import FieldError
 from freehold_apiserver.store import Json
 
 Matches = Callable[[Json], bool]
+Labels = Mapping[str, str]
 
 _SET = re.compile(r"^(?P<key>[^\s!=,()]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)$")
 _EQUAL = re.compile(r"^(?P<key>[^\s!=,()]+)\s*(?P<op>==|=|!=)\s*(?P<value>[^\s!=,()]*)$")
@@ -42,6 +44,42 @@ def by_fields(selector: str, supported: tuple[str, ...]) -> Matches | None:
     if not tests:
         return None
     return lambda obj: all((_field(obj, path) == value) is wanted for path, value, wanted in tests)
+
+
+def by_selector(selector: Json) -> Callable[[Labels], bool] | None:
+    """Compile a valid LabelSelector; None selects everything."""
+    tests = [_expression_test(key, "In", {value}) for key, value in (selector.get("matchLabels") or {}).items()]
+    for each in selector.get("matchExpressions") or ():
+        tests.append(_expression_test(each["key"], each["operator"], set(each.get("values") or ())))
+    return (lambda labels: all(test(labels) for test in tests)) if tests else None
+
+
+def _expression_test(key: str, operator: str, values: set[str]) -> Callable[[Labels], bool]:
+    match operator:
+        case "In":
+            return lambda labels: labels.get(key) in values
+        case "NotIn":
+            return lambda labels: labels.get(key) not in values
+        case "Exists":
+            return lambda labels: key in labels
+    return lambda labels: key not in labels
+
+
+def selector_errors(selector: Json, path: str) -> list[FieldError]:
+    """Find what is wrong with a LabelSelector: k8s.io/apimachinery ``pkg/apis/meta/v1/validation``."""
+    found = []
+    for index, each in enumerate(selector.get("matchExpressions") or ()):
+        here, values = f"{path}.matchExpressions[{index}]", each.get("values") or ()
+        if each.get("operator") in ("In", "NotIn"):
+            if not values:
+                why = "must be specified when `operator` is 'In' or 'NotIn'"
+                found.append(FieldError.required(f"{here}.values", why))
+        elif each.get("operator") not in ("Exists", "DoesNotExist"):
+            found.append(FieldError.invalid(f"{here}.operator", each.get("operator"), "not a valid selector operator"))
+        elif values:
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(FieldError.forbidden(f"{here}.values", why))
+    return found
 
 
 def both(first: Matches | None, second: Matches | None) -> Matches | None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from aiohttp import web
 
 from freehold_apiserver import batches
+from freehold_apiserver.admission.configurations import configuration_resources
+from freehold_apiserver.admission.dispatch import Admission
 from freehold_apiserver.authentication import Authentication
 from freehold_apiserver.batches import Batches
 from freehold_apiserver.bounds import MAX_BYTES
@@ -24,6 +27,9 @@ from freehold_apiserver.objects import Objects
 from freehold_apiserver.reading import Reader
 from freehold_apiserver.resources import Registry
 from freehold_apiserver.store import Json, Store
+from freehold_apiserver.webhook_client import Services, WebhookClient
+
+NO_SERVICES: Services = MappingProxyType({})
 
 
 def _wall_clock() -> datetime:
@@ -34,7 +40,8 @@ class ApiServer:
     """Serves a store. ``crds`` are installed or updated at start; more can be created over HTTP.
 
     ``now`` provides creation timestamps. A CRD of ``crds`` that someone deletes is put back, and ``restored`` is
-    told its name. ``token`` is what clients must show, empty for none. The caller opens and closes the store.
+    told its name. ``token`` is what clients must show, empty for none. ``services`` are the Services that webhooks are
+    behind, with the address (host and port) that stands for each. The caller opens and closes the store.
     """
 
     def __init__(
@@ -44,13 +51,15 @@ class ApiServer:
         now: Callable[[], datetime] = _wall_clock,
         restored: Callable[[str], None] = lambda name: None,
         token: str = "",
+        services: Services = NO_SERVICES,
     ) -> None:
         self._store = store
         self._crds = tuple(crds)
         crd = crd_resource(now)
-        self._registry = Registry((*built_in_resources(), crd))
-        self._objects = Objects(store, now)
-        self._definitions = Definitions(store, self._objects, self._registry, crd)
+        self._registry = Registry((*built_in_resources(), *configuration_resources(), crd))
+        self._webhooks = WebhookClient(services)
+        self._objects = Objects(store, self._registry, Admission(store, self._registry, self._webhooks), now)
+        self._definitions = Definitions(store, self._objects, self._registry, crd, self._webhooks)
         self._closing = asyncio.Event()
         self._reader = Reader(store, self._objects, self._registry, now)
         self._authentication = Authentication(token)
@@ -67,11 +76,11 @@ class ApiServer:
 
         Raises OSError when the port is in use, ValueError naming a CRD that is refused.
         """
-        self._definitions.create_namespaces()
-        self._definitions.install(self._crds)
+        await self._definitions.create_namespaces()
+        await self._definitions.install(self._crds)
         app = web.Application(client_max_size=MAX_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handlers.handle)
-        # Ends a watch at once when its client disconnects; safe, as writes have no await between read and commit.
+        # Ends a watch at once when its client disconnects; safe, as a write that awaits has committed nothing yet.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
@@ -86,8 +95,8 @@ class ApiServer:
         """Answer POST requests to ``path``, which is none of Kubernetes, from now on."""
         self._handlers.extensions[path] = extension
 
-    def _restore(self) -> None:
-        for name in self._definitions.restore():
+    async def _restore(self) -> None:
+        for name in await self._definitions.restore():
             self._restored(name)
 
     async def stop(self) -> None:
@@ -99,3 +108,4 @@ class ApiServer:
         if self._background is not None:
             await self._background
             self._background = None
+        await self._webhooks.close()

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from freehold_apiserver import errors, listing, requests
+from freehold_apiserver.conversion import show
 from freehold_apiserver.rendering import View
 from freehold_apiserver.resources import Resource
 from freehold_apiserver.selectors import Matches
-from freehold_apiserver.store import Change, Json, Store, encode
+from freehold_apiserver.store import Change, Json, Store, Stored, encode
 
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT_SECONDS = 1800.0
@@ -54,7 +55,9 @@ class Watch:
             while not closing.is_set():
                 woken.clear()
                 try:
-                    batch = b"".join(self._initial() if starting else self._changes())
+                    batch = await self._rendered(self._initial() if starting else self._changes())
+                    if starting and self._send_initial and self._bookmarks:
+                        batch += self._bookmark({INITIAL_EVENTS_END: "true"})
                     starting = False
                 except errors.ApiError as problem:
                     yield event("ERROR", encode(problem.status()))
@@ -75,33 +78,38 @@ class Watch:
             stop_listening()
             closer.cancel()
 
-    def _initial(self) -> list[bytes]:
-        found = self._store.scan_at(self._resource.collection, self._revision, self._namespace)
-        lines = [event("ADDED", self._view.one(each)) for each in found if self._selects(each.obj)]
-        if self._send_initial and self._bookmarks:
-            lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
-        return lines
+    async def _rendered(self, events: list[tuple[str, Stored]]) -> bytes:
+        """Return the lines of events. Raises 500 where the objects cannot be converted."""
+        if not events:
+            return b""
+        shown = await show([stored for _, stored in events], self._resource)
+        lines = (event(kind, self._view.one(each)) for (kind, _), each in zip(events, shown, strict=True))
+        return b"".join(lines)
 
-    def _changes(self) -> list[bytes]:
+    def _initial(self) -> list[tuple[str, Stored]]:
+        found = self._store.scan_at(self._resource.collection, self._revision, self._namespace)
+        return [("ADDED", each) for each in found if self._selects(each.obj)]
+
+    def _changes(self) -> list[tuple[str, Stored]]:
         """Return the changes since the last call. Raises 410 Expired."""
         latest = self._store.revision
         changes = self._store.changes_after(self._resource.collection, self._revision)
-        lines = [line for change in changes if (line := self._line(change))]
+        events = [found for change in changes if (found := self._event(change))]
         self._revision = latest
-        return lines
+        return events
 
-    def _line(self, change: Change) -> bytes | None:
+    def _event(self, change: Change) -> tuple[str, Stored] | None:
         if self._namespace is not None and change.key[0] != self._namespace:
             return None
         if self._matches is None:
-            return event(change.type, self._view.one(change.new))
+            return change.type, change.new
         # An object that starts or stops matching is ADDED or DELETED for this watch.
         before = change.old is not None and self._selects(change.old.obj)
         after = change.type != "DELETED" and self._selects(change.new.obj)
         if not before and not after:
             return None
         kind = "MODIFIED" if before and after else "ADDED" if after else "DELETED"
-        return event(kind, self._view.one(change.new))
+        return kind, change.new
 
     def _selects(self, obj: Json) -> bool:
         return self._matches is None or self._matches(obj)

@@ -21,7 +21,7 @@ NUMBERS = (-1, 0, 1, 2, 5, 10, 80, 6443, 65535, 65536)
 
 def values(node: Schema) -> st.SearchStrategy[Any]:
     """Values of this type, half of them likely to mean something."""
-    match node["type"]:
+    match node.get("type"):  # text where there is none: a number or a text, or anything
         case "object" if "properties" in node:
             required = set(node.get("required", ()))
             fields = {name: values(child) for name, child in node["properties"].items()}

@@ -56,6 +56,12 @@ EXTERNAL_RESOURCE_TASKS_ANNOTATION: Final = "aws.cluster.x-k8s.io/external-resou
 GC_VOLUMES_ANNOTATION: Final = "freehold.dev/gc-volumes"
 """The effect of the task ``volume``: ``retain`` (the default), ``delete``, or ``snapshot`` and then delete."""
 
+COLLECTION_ANNOTATIONS: Final = (
+    EXTERNAL_RESOURCE_GC_ANNOTATION,
+    EXTERNAL_RESOURCE_TASKS_ANNOTATION,
+    GC_VOLUMES_ANNOTATION,
+)
+
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
 
@@ -92,6 +98,8 @@ DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
+WATCH_FILTER_LABEL: Final = "cluster.x-k8s.io/watch-filter"
+"""On the objects of an operator that is one of several: which one serves them."""
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
 """On a Machine of a control plane, with any value."""
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"

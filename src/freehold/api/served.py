@@ -75,7 +75,7 @@ class ServedName:
     ``infrastructure`` is that of a control plane, where its Cluster has another one.
     ``waiting_part``: that of ``parts`` which tells, beside ``Ready``, what it waits for around it. ``defaults``: the
     generation of the defaults that new objects get; those that are there keep theirs
-    (:attr:`journal.Journal.defaults`).
+    (:attr:`journal.Journal.defaults`). ``annotations`` are those that its spec is checked with.
     """
 
     group: str
@@ -95,6 +95,12 @@ class ServedName:
     infrastructure: InfrastructureName | None = None
     waiting_part: str = ""
     defaults: int = 0
+    annotations: tuple[str, ...] = ()
+
+    @property
+    def checked_annotations(self) -> tuple[str, ...]:
+        """The annotations whose values can be wrong."""
+        return (*self.annotations, *(names.COLLECTION_ANNOTATIONS if self.collectable else ()))
 
     @property
     def crd(self) -> str:

@@ -18,6 +18,7 @@ from freehold.engine.journal import CorruptJournal, Journal
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json, Key, key_of
 from freehold.providers.access.accounts import Accounts, NoCredentials
+from freehold.providers.base import ClusterName
 from freehold.providers.objects import identity
 from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
 from freehold.providers.objects.spec_problems import SpecProblem
@@ -87,38 +88,23 @@ class NameClaims:
             key=lambda each: (not _has_records(each), each["metadata"]["uid"] != begun, *_build_age_key(each)),
         )
         if first is not raw:
-            return NameHolder(key_of(first), _explain_precedence(first, begun))
+            return NameHolder(key_of(first), explain_precedence(first, begun))
         self._begun[account, name] = raw["metadata"]["uid"]
         return None
 
     def refuse_name(self, raw: Json, account: str, holder: NameHolder, plan: WantedGraph) -> RefusedSpec:
-        """Explain who has the name. The delete command is offered only for an object that has no resources."""
-        key = holder.object
-        match holder.why:
-            case HolderReason.IS_BEING_DELETED:
-                help_ = "which is being deleted; nothing is created until it has gone, and nobody needs to act"
-            case HolderReason.HAS_BEGUN:
-                help_ = "which has resources or is about to; nothing is created. Choose another name"
-            case HolderReason.IS_OLDER:
-                help_ = (
-                    "which is older and has made nothing so far; nothing is created. Choose another name, or, if "
-                    f"nobody needs that one, delete it: freehold down {key.name} -n {key.namespace}"
-                )
-        message = (
-            f"{self._read_name(raw)!r} is the name of another cluster in {account}: {self._served.kind} {key}, {help_}"
-        )
-        return RefusedSpec((SpecProblem("metadata.name", message),), plan.notes, Reason.NAME_TAKEN.value)
+        """Explain who has the name."""
+        problem = explain_taken_name(self._served, self._read_name(raw), account, holder)
+        return RefusedSpec((problem,), plan.notes, Reason.NAME_TAKEN.value)
 
     def _read_name(self, raw: Json) -> str:
-        """Return the cluster name in the names of the object's resources, which a later label does not change."""
-        journal = _read_journal(raw)
-        return self._cluster_name(raw, journal.entries if journal else {})
+        return read_cluster_name(self._cluster_name, raw)
 
     def _find_others(self, raw: Json, name: str) -> list[Json]:
         """Find the other objects with this name that have resources or will create some."""
         own = key_of(raw)
         named = (each for each in self._objects() if self._may_have_name(each, name) and key_of(each) != own)
-        return [each for each in named if self._read_name(each) == name and _may_hold_name(each)]
+        return [each for each in named if self._read_name(each) == name and may_hold_name(each)]
 
     def _may_have_name(self, raw: Json, name: str) -> bool:
         """Return whether the object may have the name, without parsing its journal: there may be a thousand objects."""
@@ -137,13 +123,37 @@ class NameClaims:
             return ""
 
 
-def _explain_precedence(raw: Json, begun: str) -> HolderReason:
+def read_cluster_name(cluster_name: ClusterName, raw: Json) -> str:
+    """Return the cluster name in the names of the object's resources, which a later label does not change."""
+    journal = _read_journal(raw)
+    return cluster_name(raw, journal.entries if journal else {})
+
+
+def explain_taken_name(served: ServedName, name: str, account: str, holder: NameHolder) -> SpecProblem:
+    """Explain who has a name. The delete command is offered only for an object that has no resources."""
+    key = holder.object
+    match holder.why:
+        case HolderReason.IS_BEING_DELETED:
+            help_ = "which is being deleted; nothing is created until it has gone, and nobody needs to act"
+        case HolderReason.HAS_BEGUN:
+            help_ = "which has resources or is about to; nothing is created. Choose another name"
+        case HolderReason.IS_OLDER:
+            help_ = (
+                "which is older and has made nothing so far; nothing is created. Choose another name, or, if "
+                f"nobody needs that one, delete it: freehold down {key.name} -n {key.namespace}"
+            )
+    message = f"{name!r} is the name of another cluster in {account}: {served.kind} {key}, {help_}"
+    return SpecProblem("metadata.name", message)
+
+
+def explain_precedence(raw: Json, begun: str = "") -> HolderReason:
+    """Explain why an object has its name before a younger one. ``begun`` is the UID of one that was let begin."""
     if "deletionTimestamp" in raw["metadata"]:
         return HolderReason.IS_BEING_DELETED
     return HolderReason.HAS_BEGUN if _has_records(raw) or raw["metadata"]["uid"] == begun else HolderReason.IS_OLDER
 
 
-def _may_hold_name(raw: Json) -> bool:
+def may_hold_name(raw: Json) -> bool:
     """Return whether the object can hold a name: Freehold manages it, and it is not being deleted without resources."""
     metadata = raw["metadata"]
     manager = (metadata.get("annotations") or {}).get(names.MANAGED_BY_ANNOTATION)

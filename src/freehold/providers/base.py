@@ -120,7 +120,9 @@ class ObjectKind:
 
     ``describe`` gives its model and columns, which are slow to import. ``adapt`` gives what serves an object in an
     account of the provider. ``cluster_name`` serves a kind that is once in an account. ``own`` are the kinds of
-    resources that only its objects have; the first kind of a provider needs none.
+    resources that only its objects have; the first kind of a provider needs none. ``adapt_unasked`` gives the same
+    adapter without an account: no question has an answer, so that what it refuses is wrong in the object itself; None
+    where nothing is checked when an object is applied.
     """
 
     served: ServedName
@@ -128,6 +130,7 @@ class ObjectKind:
     adapt: Callable[[Any, ConnectionContext], Adapter]
     cluster_name: ClusterName = _refuse_cluster_name
     own: frozenset[str] = frozenset()
+    adapt_unasked: Callable[[FeatureGates, Selector | None], Adapter] | None = None
 
 
 @dataclass(frozen=True)

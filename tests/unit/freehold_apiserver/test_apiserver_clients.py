@@ -101,27 +101,37 @@ def other_crd(*served: bool, **spec: Any) -> dict[str, Any]:
     return crd
 
 
-async def test_a_webhook_that_has_nothing_to_convert_is_left_out_and_said(api: Api) -> None:
-    crd = other_crd(True, False, conversion=WEBHOOK)
-    answer = await api.post(CRDS, crd)
+async def test_stored_version_is_served_without_the_conversion_webhook(api: Api) -> None:
+    answer = await api.post(CRDS, other_crd(True, True, conversion=WEBHOOK))
     assert answer.code == 201, answer.text
-    assert answer.json["spec"]["conversion"] == {"strategy": "None"}
-    assert "calls no conversion webhooks" in answer.headers["Warning"] and "strategy None" in answer.headers["Warning"]
-    path = "/apis/other.freehold.dev/v1/namespaces/default/widgets"
-    await api.made(path, {**widget("a", {"size": 1}), "apiVersion": "other.freehold.dev/v1"})
-    again = await api.put(f"{CRDS}/widgets.other.freehold.dev", {**answer.json, "spec": crd["spec"]})
-    assert again.json["metadata"]["resourceVersion"] == answer.json["metadata"]["resourceVersion"], "the same again"
+    stored, other = (f"/apis/other.freehold.dev/{each}/namespaces/default/widgets" for each in ("v1", "v1beta1"))
+    await api.made(stored, {**widget("a", {"size": 1}), "apiVersion": "other.freehold.dev/v1"})
+    assert (await api.get(f"{stored}/a")).json["spec"]["size"] == 1
+    for path in (other, f"{other}/a"):
+        refused = await api.get(path)
+        assert refused.code == 500
+        assert refused.message == (
+            "conversion webhook for other.freehold.dev/v1, Kind=Widget failed: "
+            'Post "https://s.n.svc:443?timeout=30s": service "s" not found'
+        )
+    (event,) = await api.watch(other, timeoutSeconds=1)
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 500)
 
 
-async def test_a_webhook_between_served_versions_is_refused_with_what_to_do(api: Api) -> None:
-    refused = await api.post(CRDS, other_crd(True, True, conversion=WEBHOOK))
-    assert refused.code == 422
-    assert [each["field"] for each in refused.json["details"]["causes"]] == ["spec.conversion.strategy"]
-    assert "`served: false` on v1beta1" in refused.message and "strategy None" in refused.message
-    only_other = other_crd(False, True, conversion=WEBHOOK)
-    assert (await api.post(CRDS, only_other)).code == 422, "what is served is not what is stored"
-    unknown = await api.post(CRDS, other_crd(True, False, conversion={"strategy": "Magic"}))
-    assert unknown.code == 422 and 'supported values: "None", "Webhook"' in unknown.message
+async def test_objects_of_a_version_that_is_not_served_go_with_their_namespace_and_their_crd(api: Api) -> None:
+    crd = other_crd(True, True, conversion=WEBHOOK)
+    await api.made(CRDS, crd)
+    await api.made("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})
+    body = {**widget("a", {"size": 1}), "apiVersion": "other.freehold.dev/v1"}
+    for namespace in ("n", "default"):
+        await api.made(f"/apis/other.freehold.dev/v1/namespaces/{namespace}/widgets", body)
+    name = f"{CRDS}/{crd['metadata']['name']}"
+    versions = other_crd(False, True)["spec"]["versions"]
+    assert (await api.merge(name, {"spec": {"versions": versions}})).code == 200
+    await api.delete("/api/v1/namespaces/n")
+    await api.gone("/api/v1/namespaces/n")
+    await api.delete(name)
+    await api.gone(name)
 
 
 # CRDs that the server was started with

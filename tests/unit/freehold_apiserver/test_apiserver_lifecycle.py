@@ -127,7 +127,7 @@ async def test_a_changed_crd_changes_what_is_served(api: Api) -> None:
         ({"scope": "Galaxy"}, "spec.scope: Unsupported value"),
         ({"versions": []}, "spec.versions: Required value"),
         ({"names": {"plural": "widgets"}}, "spec.names.kind: Required value"),
-        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
+        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.webhookClientConfig: Required value"),
     ],
 )
 async def test_a_crd_that_cannot_be_served_is_refused(api: Api, change: dict[str, object], said: str) -> None:

@@ -18,6 +18,7 @@ from freehold.cli.local.log_file import log_to_stderr
 from freehold.cli.local.memory import collected_seldom, use_few_arenas
 from freehold.cli.local.process_pages import Onlookers, serve_onlookers
 from freehold.cli.local.simulator import clock_of, limits_of
+from freehold.cli.local.webhook import webhook_of
 from freehold.cli.output.terminal import say
 from freehold.collection.selector import Selector
 from freehold.providers.registry import PROVIDERS, SERVED
@@ -46,6 +47,8 @@ class OperatorOptions:
     gc_selector: Selector | None
     metadata: Configuration
     metrics_address: tuple[str, int] | None
+    webhook_address: tuple[str, int] | None
+    webhook_certificates: Path | None
     health_address: tuple[str, int] | None
     log: LogOptions
 
@@ -75,7 +78,8 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     onlookers.watch(operator)
     beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        await operator.run()
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, leads=lambda: True):
+            await operator.run()
     except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
     finally:

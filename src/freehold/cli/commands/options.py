@@ -226,6 +226,18 @@ def metrics_address(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def webhook(function: F) -> F:
+    address = click.option(
+        "--webhook-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Refuse wrong objects when they are applied: serve the admission webhook on HOST:PORT [default: off].",
+    )  # fmt: skip
+    certificates = click.option(
+        "--webhook-certificates", type=NonEmptyPath(path_type=Path, file_okay=False), metavar="DIR",
+        help="The webhook's tls.crt and tls.key, as cert-manager makes them [default: a CA of its own].",
+    )  # fmt: skip
+    return address(certificates(function))
+
+
 def health_address(function: F) -> F:
     return click.option(
         "--health-address", default="", metavar="HOST:PORT", callback=_address,

@@ -130,6 +130,7 @@ def serve(**given: Any) -> None:
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 @options.metrics_address
+@options.webhook
 @options.health_address
 @options.log
 def operator_(**given: Any) -> None:

@@ -103,6 +103,24 @@ def parse_request(
         return problem.refused
 
 
+def refuse_cloud(cloud: Json) -> Refused | None:
+    """Say what is wrong with a CloudMetadata, whatever it refers to; None if nothing is."""
+    try:
+        _period(spec_of(cloud), Defaults())
+    except NotValid as problem:
+        return problem.refused
+    return None
+
+
+def refuse_tags(provider: ProviderObject) -> Refused | None:
+    """Say what is wrong with a provider's object, whoever refers to it; None if nothing is."""
+    try:
+        _checked_operations(provider, _tags_of(provider), None)
+    except NotValid as problem:
+        return problem.refused
+    return None
+
+
 def selector_of(cloud: Json) -> Claimant:
     """Return the CloudMetadata as a claimant, by age."""
     metadata = cloud["metadata"]
@@ -160,16 +178,11 @@ def _place(tags: Any, provider: ProviderObject, defaults: Defaults) -> TagScope:
 def _request(
     spec: CloudMetadataSpec, selector: Claimant, provider: ProviderObject, claimant: Claimant, defaults: Defaults
 ) -> TagRequest:
-    reference, tags = claimant.name, _tags_of(provider)
+    tags = _tags_of(provider)
     config = spec.controllerconfig
-    period = sync_period.parse_sync_period(config.syncevery if config else None, defaults.period)
-    if not isinstance(period, float):
-        raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
-    classifiers, operations = _classifiers(spec), tuple(_operations(tags, reference))
-    if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
-        told = "; ".join(f"{each.path}: {each.message}" for each in wrong[:MOST_TOLD])
-        told += f"; and {len(wrong) - MOST_TOLD} more" if len(wrong) > MOST_TOLD else ""
-        raise NotValid("InvalidTags", told, reference)
+    period = _period(spec, defaults)
+    classifiers = _classifiers(spec)
+    operations = _checked_operations(provider, tags, classifiers)
     wants = merge(provider.cloud, operations)
     assert not isinstance(wants, Contradictions), "problems() has told them"
     limit = LimitPolicy(config.limit) if config else LimitPolicy.STRICT
@@ -180,6 +193,26 @@ def _request(
     claim = Claim(claimant, wants, limit, foreign, kept=None if whole else {})
     listed = (provider.raw.get("status") or {}).get("activeTags") or {}
     return TagRequest(selector, claim, classifiers, _place(tags, provider, defaults), period, applied, listed=listed)
+
+
+def _period(spec: CloudMetadataSpec, defaults: Defaults) -> float:
+    config = spec.controllerconfig
+    period = sync_period.parse_sync_period(config.syncevery if config else None, defaults.period)
+    if not isinstance(period, float):
+        raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
+    return period
+
+
+def _checked_operations(
+    provider: ProviderObject, tags: Any, classifiers: Classifiers | None
+) -> tuple[ParsedOperation, ...]:
+    reference = str(provider.reference)
+    operations = tuple(_operations(tags, reference))
+    if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
+        told = "; ".join(f"{each.path}: {each.message}" for each in wrong[:MOST_TOLD])
+        told += f"; and {len(wrong) - MOST_TOLD} more" if len(wrong) > MOST_TOLD else ""
+        raise NotValid("InvalidTags", told, reference)
+    return operations
 
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:

@@ -6,7 +6,7 @@ The cluster plan becomes nodes (:mod:`nodes`); equal cluster plans give equal no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from freehold.api.served import ServedName
@@ -78,11 +78,25 @@ def decide(
         **{each.field: facts.groups for each in named_groups(spec)},
     }
     if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
-        return UndecidedSpec(missing, notes)
+        problems = (
+            _check_listed_network(names, spec, facts, storage=storage) if missing.keys() == {"spec.region"} else ()
+        )
+        return RefusedSpec(problems, notes) if problems else UndecidedSpec(missing, notes)
     cluster_plan = normalize_spec(names, spec, facts, storage=storage)
     if problems := tuple(plan_checks.check(spec, cluster_plan, facts)):
         return RefusedSpec(problems, notes)
     return Decided(cluster_plan, notes, tuple(node_sources.unknown(raw["metadata"], spec, cluster_plan, facts)))
+
+
+def _check_listed_network(
+    names: AWSClusterNames, spec: AWSClusterSpec, facts: AWSClusterFacts, *, storage: bool
+) -> tuple[SpecProblem, ...]:
+    """Check the plan of a network whose subnets the spec lists: no other zone than theirs is in it."""
+    zones = tuple(sorted({each.availability_zone or "" for each in spec.network.subnets})) if spec.network else ()
+    if not all(zones):
+        return ()
+    known = replace(facts, zones=Answer(zones))
+    return tuple(plan_checks.check(spec, normalize_spec(names, spec, known, storage=storage), known)) if zones else ()
 
 
 def build_desired(

@@ -12,7 +12,9 @@ from freehold.providers.aws.cluster.types.fields import AWS_CLUSTER_FIELDS, AWS_
 from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
+    from freehold.api.feature_gates import FeatureGates
     from freehold.api.served_kind import ServedKind
+    from freehold.collection.selector import Selector
     from freehold.engine.journal import Entry
     from freehold.engine.resources import NodeKey
     from freehold.providers.aws.accounts import AwsAccount
@@ -58,10 +60,17 @@ def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     return AWSClusterAdapter(account.facts, shared.gates, shared.gc_selector)
 
 
+def _adapt_unasked(gates: FeatureGates, gc_selector: Selector | None) -> Adapter:
+    from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
+    from freehold.providers.aws.unasked import UnaskedNetwork
+
+    return AWSClusterAdapter(UnaskedNetwork(), gates, gc_selector)
+
+
 def _name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
     from freehold.providers.aws.cluster.recorded import name_of
 
     return name_of(raw, entries)
 
 
-CLUSTER = ObjectKind(AWS_CLUSTER, _describe, _adapt, _name)
+CLUSTER = ObjectKind(AWS_CLUSTER, _describe, _adapt, _name, adapt_unasked=_adapt_unasked)

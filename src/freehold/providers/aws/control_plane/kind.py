@@ -25,7 +25,9 @@ from freehold.providers.aws.control_plane.types.fields import (
 from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
+    from freehold.api.feature_gates import FeatureGates
     from freehold.api.served_kind import ServedKind
+    from freehold.collection.selector import Selector
     from freehold.engine.journal import Entry
     from freehold.engine.resources import NodeKey
     from freehold.providers.aws.accounts import AwsAccount
@@ -92,6 +94,14 @@ def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     )
 
 
+def _adapt_unasked(gates: FeatureGates, gc_selector: Selector | None) -> Adapter:
+    from freehold.providers.aws.control_plane.adapter import AWSManagedControlPlaneAdapter
+    from freehold.providers.aws.unasked import UnaskedControlPlane, UnaskedNetwork
+
+    nobody = UnaskedControlPlane()
+    return AWSManagedControlPlaneAdapter(UnaskedNetwork(), nobody, nobody, gates, gc_selector)
+
+
 def _name(raw: Mapping[str, Any], entries: Mapping[NodeKey, Entry]) -> str:
     from freehold.providers.aws.control_plane.recorded import eks_name_of
 
@@ -104,4 +114,5 @@ CONTROL_PLANE = ObjectKind(
     _adapt,
     _name,
     own=frozenset({CLUSTER_KIND, ROLE_KIND, OIDC_KIND, ADDON_KIND, ACCESS_ENTRY_KIND}),
+    adapt_unasked=_adapt_unasked,
 )

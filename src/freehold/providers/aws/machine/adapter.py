@@ -81,10 +81,11 @@ class AWSMachineAdapter:
         notes = (*find_ignored_fields(AWS_MACHINE.fields, raw), *spec_checks.warn(spec, recorded))
         machine = OwnerMachine.read(raw, proceed.around.machine)
         view = _read_view(proceed)
+        known = view if isinstance(view, ClusterView) else None
+        if problems := spec_checks.check(machine, raw, spec, known, recorded):
+            return RefusedSpec(problems, notes)
         if isinstance(view, NoAnswer):
             return UndecidedSpec({machine_plan.CLUSTER: view}, notes)
-        if problems := spec_checks.check(machine, raw, spec, view, recorded):
-            return RefusedSpec(problems, notes)
         asked = questions_of(spec, view, machine.version, recorded, control_plane=machine.control_plane)
         plan = machine_plan.decide(machine, spec, view, await self._reader.read(asked), recorded, notes)
         if not isinstance(plan, MachinePlan):

@@ -13,7 +13,9 @@ from freehold.providers.aws.machine.types.fields import AWS_MACHINE_FIELDS, AWS_
 from freehold.providers.base import ConnectionContext, ObjectKind
 
 if TYPE_CHECKING:
+    from freehold.api.feature_gates import FeatureGates
     from freehold.api.served_kind import ServedKind
+    from freehold.collection.selector import Selector
     from freehold.providers.aws.accounts import AwsAccount
     from freehold.providers.objects.adapter import Adapter
 
@@ -53,4 +55,11 @@ def _adapt(account: AwsAccount, shared: ConnectionContext) -> Adapter:
     return AWSMachineAdapter(account.machine_facts)
 
 
-MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt)
+def _adapt_unasked(gates: FeatureGates, gc_selector: Selector | None) -> Adapter:
+    from freehold.providers.aws.machine.adapter import AWSMachineAdapter
+    from freehold.providers.aws.unasked import UnaskedMachine
+
+    return AWSMachineAdapter(UnaskedMachine())
+
+
+MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt, adapt_unasked=_adapt_unasked)

@@ -27,20 +27,25 @@ Checks = Iterator[SpecProblem]
 
 
 def check(
-    machine: OwnerMachine, raw: Mapping[str, Any], spec: AWSMachineSpec, view: ClusterView, recorded: RecordedInstance
+    machine: OwnerMachine,
+    raw: Mapping[str, Any],
+    spec: AWSMachineSpec,
+    view: ClusterView | None,
+    recorded: RecordedInstance,
 ) -> tuple[SpecProblem, ...]:
     """Find everything that must be changed before anything is created, in the order of the docs.
 
-    What only a create needs is not checked once there is an instance.
+    What only a create needs is not checked once there is an instance, and what depends on the cluster is not while
+    there is no view of it.
     """
-    there = recorded.is_chosen
     parts = (
         _identity(spec, recorded),
         find_refused_fields(AWS_MACHINE.fields, raw),
         _values(spec),
         broken_rules(spec, "spec"),
-        _tags(spec, view),
-        () if there else _image(machine, spec, view),
+        _tags(spec),
+        _tags_beside(spec, view) if view else (),
+        _image(machine, spec, view) if view and not recorded.is_chosen else (),
     )
     return tuple(dict.fromkeys(problem for part in parts for problem in part))
 
@@ -100,18 +105,25 @@ def _values(spec: AWSMachineSpec) -> Checks:
         )
 
 
-def _tags(spec: AWSMachineSpec, view: ClusterView) -> Checks:
+def _tags(spec: AWSMachineSpec) -> Checks:
+    for key, value in spec.additional_tags.items():
+        told = {*aws_tag_problems(key, value), OWNERSHIP_PREFIX.message}  # by the rules of the schema
+        for each in user_tag_problems(key, value):
+            if each not in told:
+                yield SpecProblem(f"spec.additionalTags[{key}]", each)
+
+
+def _tags_beside(spec: AWSMachineSpec, view: ClusterView) -> Checks:
+    """Check the tags beside those of the cluster."""
     every = {**view.tags, **spec.additional_tags}
     if len(every) > AWS_USER_TAG_LIMIT:
         yield SpecProblem("spec.additionalTags", f"with those of {view.title} there are {len(every)}: {TOO_MANY_TAGS}")
     own = cloud_provider_key(view.of_workloads)
     for key, value in spec.additional_tags.items():
-        field = f"spec.additionalTags[{key}]"
-        told = {*aws_tag_problems(key, value), OWNERSHIP_PREFIX.message}  # by the rules of the schema
-        yield from (SpecProblem(field, each) for each in user_tag_problems(key, value) if each not in told)
         if key.startswith(cloud_provider_key("")) and key != own and value == Lifecycle.OWNED.value:
             yield SpecProblem(
-                field, "it says that another cluster owns the instance, whose controllers would delete it; remove it"
+                f"spec.additionalTags[{key}]",
+                "it says that another cluster owns the instance, whose controllers would delete it; remove it",
             )
 
 

@@ -13,7 +13,9 @@ from freehold.providers.base import ConnectionContext, ObjectKind
 from freehold.providers.ibm import api_names as ibm_names
 
 if TYPE_CHECKING:
+    from freehold.api.feature_gates import FeatureGates
     from freehold.api.served_kind import ServedKind
+    from freehold.collection.selector import Selector
     from freehold.providers.ibm.accounts import IbmAccount
     from freehold.providers.objects.adapter import Adapter
 
@@ -32,6 +34,7 @@ POWERVS_CLUSTER = ServedName(
         ),
     ),
     parts=ibm_names.POWERVS_PART_CONDITIONS,
+    annotations=(ibm_names.CREATE_INFRA_ANNOTATION,),
 )
 
 
@@ -47,4 +50,11 @@ def _adapt(account: IbmAccount, shared: ConnectionContext) -> Adapter:
     return PowerVSClusterAdapter(account.facts_reader(), shared.gates)
 
 
-CLUSTER = ObjectKind(POWERVS_CLUSTER, _describe, _adapt)
+def _adapt_unasked(gates: FeatureGates, gc_selector: Selector | None) -> Adapter:
+    from freehold.providers.ibm.powervs.adapter import PowerVSClusterAdapter
+    from freehold.providers.ibm.unasked import UnaskedPowerVS
+
+    return PowerVSClusterAdapter(UnaskedPowerVS(), gates)
+
+
+CLUSTER = ObjectKind(POWERVS_CLUSTER, _describe, _adapt, adapt_unasked=_adapt_unasked)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api.base import ApiModel, Int32, Int64, Items
-from freehold.api.rules import TEXT_LIMIT
+from freehold.api.rules import LIST_LIMIT, TEXT_LIMIT
 from freehold.providers.aws.api_names import AWS_TAG_LIMIT
 from freehold.providers.aws.machine.types import rules
 from freehold.providers.aws.machine.types.status import AWSMachineStatus
@@ -144,7 +144,7 @@ class AWSMachineSpec(ApiModel):
 
     RULES = rules.MACHINE_RULES
 
-    additional_security_groups: Items[GroupReference] = ()
+    additional_security_groups: Annotated[Items[GroupReference], Field(max_length=LIST_LIMIT)] = ()
     """Security groups beside those of the cluster."""
     additional_tags: UserTags = Field(default_factory=dict)
     """Tags for the instance, its volumes and its interface; they win over the cluster's."""
@@ -192,7 +192,7 @@ class AWSMachineSpec(ApiModel):
     """The type of its interface."""
     network_interfaces: Annotated[Items[str], Field(max_length=2)] = ()
     """Interfaces that are there already."""
-    non_root_volumes: Items[OtherVolume] = ()
+    non_root_volumes: Annotated[Items[OtherVolume], Field(max_length=LIST_LIMIT)] = ()
     """Volumes beside the root volume. They are deleted with it."""
     placement_group_name: str | None = None
     """The placement group that it is in."""
