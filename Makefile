@@ -10,7 +10,7 @@ CRASH  ?= tests/crash
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick check test demo format bench crash-pairs edits mutants crds requirements clean
+.PHONY: help setup quick check test demo format bench crash-pairs edits mutants crds image sbom requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -65,9 +65,26 @@ crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
 	@$(BIN)/python -m freehold.providers.generate
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
 
+# The released version and the commit: 0.1.0+g0123456789ab, with .dirty where files differ from it.
+REVISION = $(shell git rev-parse HEAD)
+VERSION  = $(shell $(BIN)/hatchling version)+g$(shell git rev-parse --short=12 HEAD)$(shell git diff --quiet HEAD || echo .dirty)
+BUILDER  = $(firstword $(foreach each,docker podman buildah,$(shell $(each) info >/dev/null 2>&1 && echo $(each))))
+IMAGE    = freehold:$(subst +,-,$(VERSION))
+
+image: $(STAMP) ## build the operator's image by docker, podman or buildah (IMAGE=NAME:TAG, BASE=…@sha256:…)
+	@test -n "$(BUILDER)" || { echo "no image builder answers here: start docker, podman or buildah" >&2; exit 1; }
+	@$(BUILDER) build --tag "$(IMAGE)" --build-arg VERSION="$(VERSION)" --build-arg REVISION="$(REVISION)" $(if $(BASE),--build-arg BASE="$(BASE)") .
+	@echo "$(IMAGE)"
+
+sbom: $(STAMP) ## list what the operator is made of, with hashes (CycloneDX): dist/sbom.cdx.json
+	@mkdir -p dist
+	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json requirements/runtime.txt
+	@echo dist/sbom.cdx.json
+
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --output-file requirements/runtime.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/build.in --output-file requirements/build.txt
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) .state .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .state .cache dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

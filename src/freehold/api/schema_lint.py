@@ -225,6 +225,15 @@ def _check_cel_names(node: Schema) -> Iterator[str]:
             yield f"{word} is a reserved word of CEL; write __{word}__"
 
 
+def _check_cel_budget(node: Schema) -> Iterator[str]:
+    """Check for expressions that match texts of a list without limit: their cost alone is beyond the budget."""
+    if node.get("type") != "array" or "maxItems" in node:
+        return
+    for path, item in walk(node["items"]) if isinstance(node.get("items"), dict) else ():
+        if any(".matches(" in str(entry.get("rule", "")) for entry in item.get("x-kubernetes-validations", ())):
+            yield f"a rule of its items ({path or 'themselves'}) matches a text; limit the list by maxItems"
+
+
 def _find_member(node: Schema, path: str) -> Schema:
     """Find the schema at the path ``.a.b``; for a list, that of its items."""
     for name in path.split(".")[1:]:
@@ -255,5 +264,6 @@ RULES: dict[str, Callable[[Schema], Iterator[str]]] = {
     "cel": _check_cel,
     "cel-types": _check_cel_types,
     "cel-names": _check_cel_names,
+    "cel-budget": _check_cel_budget,
 }
 """Every rule for a single node, by the rule name in its findings."""

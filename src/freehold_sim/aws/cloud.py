@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from freehold_sim.aws import errors, limits, signatures, wire
+from freehold_sim.aws import errors, limits, pod_identity, signatures, web_identity, wire
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, unserved
-from freehold_sim.aws.credentials import Principal, administrator, scope_of_request
+from freehold_sim.aws.credentials import Principal, Scope, administrator, scope_of_request
 from freehold_sim.aws.effects import EFFECTS, UNDO
 from freehold_sim.aws.iam import cluster_api
 from freehold_sim.aws.protocols.invalid import Invalid
@@ -75,7 +75,9 @@ class SimulatedAWS(CallFlow):
     # -- what is asked ----------------------------------------------------------------------------------------
 
     def identify(self, request: Request) -> Identified | Response:
-        scope = scope_of_request(request)
+        if pod_identity.is_asked(request):
+            return Identified(pod_identity.OPERATION, True, (None, None, Scope("", "", "eks-auth")))
+        scope = scope_of_request(request) or web_identity.scope_of_unsigned(request)
         if scope is None:
             return Response(
                 403, b"<ErrorResponse><Error><Code>MissingAuthenticationToken</Code></Error></ErrorResponse>"
@@ -114,6 +116,8 @@ class SimulatedAWS(CallFlow):
 
     def refusal(self, found: Identified, fault: Fault) -> Response:
         asked, _, _ = found.route
+        if asked is None:
+            return Response(400, f"{fault.message or fault.effect}\n".encode(), {"Content-Type": "text/plain"})
         return wire.error(asked, errors.of_fault(asked.service.name, asked.action, fault), self._request_id())
 
     def _request_id(self) -> str:
@@ -122,6 +126,8 @@ class SimulatedAWS(CallFlow):
     # -- the answer -------------------------------------------------------------------------------------------
 
     def serve(self, found: Identified, request: Request, fault: Fault | None, now: float, actor: str) -> Response:
+        if found.name == pod_identity.OPERATION:
+            return self._serve_pod(request, now, actor)
         asked, served, scope = found.route
         service, request_id = asked.service.name, self._request_id()
         try:
@@ -143,6 +149,13 @@ class SimulatedAWS(CallFlow):
             self.world.touched = True
         return self.reply(asked, values, request_id)
 
+    def _serve_pod(self, request: Request, now: float, actor: str) -> Response:
+        service, _, operation = pod_identity.OPERATION.partition(".")
+        nobody, wall = web_identity.NOBODY, self._wall.now()
+        call = Call(self.world, self.settings, service, operation, {}, nobody, "", now, wall, None, actor)
+        self.world.touched = True
+        return pod_identity.answer(call, request)
+
     def reply(self, asked: wire.Asked, values: Mapping[str, Any], request_id: str) -> Response:
         """Return a successful reply; a test may look at its values here."""
         return wire.reply(asked, values, request_id)
@@ -150,6 +163,8 @@ class SimulatedAWS(CallFlow):
     def _principal(self, scope: Any, service: str, actor: str) -> Principal:
         if actor != "api":
             return administrator(self._account(scope.access_key))
+        if not scope.access_key:
+            return web_identity.NOBODY
         if scope.region not in self.settings.regions:
             raise Refused("AuthFailure", f"The region {scope.region} is not one of this simulated AWS", 401)
         return principal_of(self.world, self.settings, scope, service, self._wall.now())

@@ -1,9 +1,11 @@
 """Foreign actors: changes by other users of the same accounts, by instances and by AWS, and a complete view."""
 
+import time
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from freehold_sim.aws import errors, health_checks, kms
+from freehold_sim import service_accounts
+from freehold_sim.aws import errors, health_checks, kms, pod_identity
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import Principal, administrator
@@ -55,6 +57,10 @@ class Strangers:
                 self.change(body["id"], **body["fields"])
             case "delete":
                 self.delete(body["id"])
+            case "token":
+                return service_accounts.issue(body, time.time())
+            case "associate":
+                self.associate(body["namespace"], body["name"], body["role"])
             case "exhaust":
                 self.exhaust(**body)
             case "restock":
@@ -214,6 +220,11 @@ class Strangers:
             if card in cards:
                 interfaces.remove(world, cards[card], now)
         world.remove(record, now)
+
+    def associate(self, namespace: str, name: str, role: str) -> None:
+        """Give the pods of a service account a role, whose ARN is given (pod_identity.py)."""
+        pod_identity.associate(self._cloud.world, namespace, name, role)
+        self._cloud.world.touched = True
 
     # -- what AWS does by itself ------------------------------------------------------------------------------
 

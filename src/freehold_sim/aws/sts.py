@@ -1,16 +1,19 @@
 """STS: role sessions with a session policy, and who calls. Sessions end by the machine's clock, as SDKs expect.
 
+Roles of service accounts are in web_identity.py.
+
 https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from freehold_sim.aws import policies
+from freehold_sim.aws import policies, web_identity
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.role_sessions import begin_session, check_duration
 from freehold_sim.aws.world import Record, scope_of
 
-_LEAST, _MOST_POLICY = 900, 2048
+_MOST_POLICY = 2048
 
 
 def caller(call: Call) -> dict[str, Any]:
@@ -26,25 +29,10 @@ def assume_role(call: Call) -> dict[str, Any]:
     if role is None or role["arn"] != arn or not _trusts(call, role):
         text = f"User: {call.principal.arn} is not authorized to perform: sts:AssumeRole on resource: {arn}"
         raise Refused("AccessDenied", text, 403)
-    if not _LEAST <= seconds <= role["view"]["MaxSessionDuration"]:
-        text = "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
-        raise Refused("ValidationError", text)
+    check_duration(role, seconds)
     policy, arns = params.get("Policy", ""), [each["arn"] for each in params.get("PolicyArns", [])]
     _check(policy, arns, call.settings.assumptions.packed_policy_characters)
-    key, token, secret = f"ASIA{call.world.new_hex(16).upper()}", call.world.new_hex(40), call.world.new_hex(40)
-    session = {
-        "account": account, "role": role["id"], "token": token, "expires": call.wall + seconds, "policy": policy,
-        "policy_arns": arns, "arn": f"arn:aws:sts::{account}:assumed-role/{role['id']}/{name}",
-        "user_id": f"{role['view']['RoleId']}:{name}",
-        "secret": secret,
-    }  # fmt: skip
-    call.world.data["sessions"][key] = session
-    credentials = {
-        "AccessKeyId": key, "SecretAccessKey": secret, "SessionToken": token,
-        "Expiration": session["expires"],
-    }  # fmt: skip
-    user = {"AssumedRoleId": session["user_id"], "Arn": session["arn"]}
-    return {"Credentials": credentials, "AssumedRoleUser": user}
+    return begin_session(call, role, account, name, seconds, policy, arns)
 
 
 def _trusts(call: Call, role: Record) -> bool:
@@ -75,4 +63,5 @@ def _check(policy: str, arns: Sequence[str], packed: int) -> None:
 OPERATIONS: tuple[Operation, ...] = (
     reads("GetCallerIdentity", caller),
     writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy PolicyArns.arn ExternalId"),
+    writes(web_identity.ACTION, web_identity.assume_role, "RoleArn RoleSessionName WebIdentityToken DurationSeconds"),
 )

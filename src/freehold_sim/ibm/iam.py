@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
 
+from freehold_sim import service_accounts
 from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, reads
 from freehold_sim.ibm.settings import Settings
@@ -19,6 +20,8 @@ STRANGER = "IBMid-0STRANGER0"
 """The IAM id of all other users of the account."""
 _GRANT = "urn:ibm:params:oauth:grant-type:apikey"
 _ASSUME = "urn:ibm:params:oauth:grant-type:assume"
+_COMPUTE = "urn:ibm:params:oauth:grant-type:cr-token"
+_AUDIENCE = "iam"
 
 
 def _encode(raw: bytes) -> str:
@@ -37,12 +40,12 @@ def _signature(key: str, signed: str) -> str:
     return _encode(hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest())
 
 
-def issue(settings: Settings, serial: int, wall: float, profile: str = "") -> str:
+def issue(settings: Settings, serial: int, wall: float, profile: str = "", grant: str = _ASSUME) -> str:
     """Return an access token: HS256, because Go clients fail on `alg: none` (docs/reference/ibm-cloud.md#iam).
 
     With ``profile`` it is one of this trusted profile, which has an IAM id of its own.
     """
-    iam_id, realm, grant = (f"iam-{profile}", "iam", _ASSUME) if profile else (settings.iam_id, "IBMid", _GRANT)
+    iam_id, realm, grant = (f"iam-{profile}", "iam", grant) if profile else (settings.iam_id, "IBMid", _GRANT)
     claims = {
         "iam_id": iam_id, "id": iam_id, "realmid": realm, "jti": f"sim-{serial}",
         "email": settings.email, "sub": settings.email,
@@ -89,6 +92,8 @@ def rejects(settings: Settings, authorization: str, wall: float) -> str:
 def _asked_for(call: Call, form: dict[str, list[str]]) -> str:
     """Return the trusted profile that a token is asked for, "" for one of the API key's owner."""
     grant = form.get("grant_type")
+    if grant == [_COMPUTE]:
+        return _linked_profile(call, form)
     if grant == [_GRANT]:
         if form.get("apikey") != [call.settings.api_key]:
             raise errors.iam(400, "BXNIM0415E", "Provided API key could not be found.")
@@ -104,13 +109,31 @@ def _asked_for(call: Call, form: dict[str, list[str]]) -> str:
     return profile
 
 
+def _linked_profile(call: Call, form: dict[str, list[str]]) -> str:
+    """Return the profile that a pod asks for, if it is linked to the service account of its token.
+
+    https://cloud.ibm.com/docs/containers?topic=containers-pod-iam-identity. The codes of its refusals are not known.
+    """
+    [bearer], [profile] = form.get("cr_token", [""]), form.get("profile_id", [""])
+    try:
+        claims = service_accounts.decode(bearer)
+    except ValueError:
+        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: cr_token") from None
+    if claims.audience != _AUDIENCE or claims.expires <= call.wall:
+        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: cr_token")
+    linked = f"{claims.namespace}/{claims.name}" in call.settings.linked_service_accounts
+    if profile not in call.settings.trusted_profiles or not linked:
+        raise errors.iam(400, "BXNIM0398E", "Selected trusted profile not eligible.")
+    return profile
+
+
 def token(call: Call) -> Reply:
     form = parse_qs(call.request.body.decode())
-    profile = _asked_for(call, form)
+    profile, [grant] = _asked_for(call, form), form["grant_type"]
     call.world.data["tokens"] += 1
     seconds = call.settings.token_seconds
     body = {
-        "access_token": issue(call.settings, call.world.data["tokens"], call.wall, profile),
+        "access_token": issue(call.settings, call.world.data["tokens"], call.wall, profile, grant),
         "refresh_token": "not_supported",
         "token_type": "Bearer",
         "expires_in": seconds,

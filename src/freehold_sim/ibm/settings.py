@@ -161,7 +161,9 @@ class Settings:
     iam_id: str = "IBMid-F0E1D2C3B4"
     email: str = "owner@example.com"
     trusted_profiles: tuple[str, ...] = ("Profile-f0e1d2c3-b4a5-4968-8778-695a4b3c2d1e",)
-    """Those that the owner of the API key may assume."""
+    """Those that the owner of the API key may assume, and the pods of linked service accounts."""
+    linked_service_accounts: tuple[str, ...] = ("freehold-system/freehold-operator",)
+    """Those that are linked to the trusted profiles, by namespace and name."""
     other_account_id: str = "0123456789abcdef0123456789abcdef"
     token_seconds: int = 3600
     resource_groups: Mapping[str, str] = field(

@@ -1,9 +1,11 @@
 """Foreign actors: changes by other users of the same account, and a complete view of all resources."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from freehold_sim import service_accounts
 from freehold_sim.http import Request
 from freehold_sim.ibm import resource_controller
 from freehold_sim.ibm.settings import Settings
@@ -43,6 +45,8 @@ class Strangers:
                 return self.occupy(**body)
             case "send":
                 return self.send(body["method"], body["path"], body.get("body"))
+            case "token":
+                return service_accounts.issue(body, time.time())
             case "attach":
                 self.attach(body["crn"], *body["tags"])
             case "detach":

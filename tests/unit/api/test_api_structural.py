@@ -177,6 +177,16 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
         "cel-names",
         {"type": "object", "x-kubernetes-validations": [{"rule": "self.namespace == ''", "message": "no"}]},
     ),
+    "CEL that matches texts of a list without limit": (
+        "cel-budget",
+        {
+            "type": "array",
+            "items": {
+                "type": "string",
+                "x-kubernetes-validations": [{"rule": "self.matches('^a')", "message": "no"}],
+            },
+        },
+    ),
     "empty CEL": ("cel", {"type": "string", "x-kubernetes-validations": [{"rule": " ", "message": "no"}]}),
 }
 

@@ -91,7 +91,7 @@ EARLY_IDENTITIES = {
 }
 EARLY_MACHINE = {
     "spec": "upstream's webhook keeps the spec, and checks the market of an instance",
-    "spec.additionalSecurityGroups": "bounded for the rules",
+    "spec.additionalSecurityGroups": "bounded for the rules, above AWS's quota",
     "spec.additionalSecurityGroups[*]": "upstream's webhook refuses an id beside filters",
     "spec.additionalSecurityGroups[*].id": "bounded for the rule",
     "spec.additionalTags": EARLY["spec.additionalTags"],
@@ -100,7 +100,7 @@ EARLY_MACHINE = {
     "spec.ami.id": "bounded for the rule",
     "spec.cloudInit": "upstream's webhook refuses secrets beside user data",
     "spec.elasticIpPool": EARLY["spec.network.vpc.elasticIpPool"],
-    "spec.nonRootVolumes": "bounded for the rules",
+    "spec.nonRootVolumes": "bounded for the rules, above what an instance takes",
     "spec.nonRootVolumes[*]": "upstream's webhook checks type, iops and throughput, and asks for the device",
     "spec.providerID": "bounded for the rule",
     "spec.rootVolume": "upstream's webhook checks type, iops and throughput",

@@ -29,7 +29,9 @@ def _said(
 
 
 def _translated(error: Exception, effect: Effect = Effect.WRITE) -> engine_errors.CloudError:
-    return errors.translate(error, effect=effect, what="create x", variable="KEY", scrub=lambda text: text)
+    return errors.translate(
+        error, effect=effect, what="create x", identity=errors.identity_of_key("KEY"), scrub=lambda text: text
+    )
 
 
 SEEN: dict[str, tuple[int, dict[str, Any], type[engine_errors.CloudError]]] = {
@@ -244,7 +246,7 @@ def test_a_secret_in_an_error_of_a_service_is_not_shown() -> None:
         ApiException(400, http_response=response),
         effect=Effect.READ,
         what="read x",
-        variable="KEY",
+        identity=errors.identity_of_key("KEY"),
         scrub=lambda text: text.replace("s3cr3t", "***"),
     )
     assert "s3cr3t" not in error.message

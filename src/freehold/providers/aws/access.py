@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.kube.resources import Json
+from freehold.providers.aws.credentials import METADATA_VARIABLE
 from freehold.providers.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
 from freehold.providers.base import ConnectionContext, ObjectKind
 
@@ -41,10 +42,17 @@ SIMULATED_REGION = "us-east-1"
 
 def has_credentials(env: Mapping[str, str]) -> bool:
     """Return whether the SDK may find credentials, without its use: its import is slow, and it calls the network."""
-    if any(env.get(name) for name in VARIABLES):
+    if any(env.get(name) for name in VARIABLES) or env.get(METADATA_VARIABLE, "").lower() == "false":
         return True
-    home = Path(env.get("HOME", "~")).expanduser()
+    home = _find_home(env)
     return any(Path(env.get(name) or home / usual).expanduser().exists() for name, usual in FILES.items())
+
+
+def _find_home(env: Mapping[str, str]) -> Path:
+    try:
+        return Path(env.get("HOME") or "~").expanduser()
+    except RuntimeError:  # the user of a container has a number only
+        return Path("/")
 
 
 def other_clients(simulator: str) -> Sequence[str]:

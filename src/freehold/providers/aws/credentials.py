@@ -6,7 +6,7 @@ botocore would fetch and renew while it signs: a call inside a call, which no po
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -25,8 +25,21 @@ class Keys(NamedTuple):
     account_id: str | None = None
 
 
+METADATA_VARIABLE = "AWS_EC2_METADATA_DISABLED"
+"""The SDKs' own switch: ``true`` keeps them from asking the machine for its role."""
+
+
 class NoAwsCredentials(Exception):
-    """This process's environment has no credentials for AWS."""
+    """This process's environment has no credentials for AWS, or names some that cannot be read."""
+
+
+def may_ask_node(env: Mapping[str, str]) -> bool:
+    """Return whether the role of the machine may be used: in a pod, where it is the node's, only if that is asked for.
+
+    A node's role is for the kubelet; whoever may start pods would have its rights through us.
+    """
+    said = env.get(METADATA_VARIABLE, "").lower()
+    return said == "false" or (said != "true" and "KUBERNETES_SERVICE_HOST" not in env)
 
 
 class SigningCredentials(Protocol):
@@ -156,12 +169,22 @@ class OwnProcessCredentials:
         """Do nothing: botocore renews 15 minutes before the end."""
 
     def renew(self) -> None:
-        """Fetch them. Raises NoCredentials where the environment has none."""
+        """Fetch them. Raises NoAwsCredentials where the environment has none."""
         with self._gate:
             if not self.stale:
                 return
-            self._found = self._found or self._find()
-            if self._found is None:
-                raise NoAwsCredentials
-            frozen = self._found.get_frozen_credentials()
-            self._keys = Keys(frozen.access_key, frozen.secret_key, frozen.token)
+            try:
+                self._fetch()
+            except OSError as unreadable:
+                if unreadable.filename is None:
+                    raise
+                raise NoAwsCredentials(f"cannot read {unreadable.filename}: {unreadable.strerror}") from unreadable
+            except ValueError as wrong:  # of the SDK: an address or a token file that it does not take
+                raise NoAwsCredentials(str(wrong)) from wrong
+
+    def _fetch(self) -> None:
+        self._found = self._found or self._find()
+        if self._found is None:
+            raise NoAwsCredentials
+        frozen = self._found.get_frozen_credentials()
+        self._keys = Keys(frozen.access_key, frozen.secret_key, frozen.token)

@@ -102,6 +102,20 @@ RULES: tuple[AwsErrorRule, ...] = (
         "TransactionInProgressException DependencyThrottle",
     ),
     # -- credentials and permissions ---------------------------------------------------------------------------
+    # A service account's token for a role: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
+    _rule(
+        engine_errors.Denied,
+        "Let the trust policy of the role in AWS_ROLE_ARN allow it to this service account",
+        "AccessDenied",
+        operations="AssumeRoleWithWebIdentity",
+    ),
+    _rule(
+        engine_errors.Denied,
+        "Check the token file of AWS_WEB_IDENTITY_TOKEN_FILE, and IAM's identity provider for the issuer of its token",
+        "InvalidIdentityToken ExpiredTokenException IDPRejectedClaim",
+        operations="AssumeRoleWithWebIdentity",
+    ),
+    _rule(engine_errors.Unavailable, _SOON, "IDPCommunicationError"),
     _rule(
         CredentialsExpired,
         "Renew {origin}; if new ones are refused too, correct the clock of this machine",
@@ -404,7 +418,7 @@ def _unserved_error(effect: Effect, message: str, facts: Mapping[str, Any]) -> e
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"})
 _NO_CREDENTIALS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "ProfileNotFound",
-     "TokenRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError"}
+     "TokenRetrievalError", "UnauthorizedSSOTokenError", "SSOTokenLoadError", "InvalidConfigError"}
 )  # fmt: skip
 _NOT_SENT_BY_US = frozenset({"ParamValidationError", "UnknownRegionError", "InvalidRegionError", "NoRegionError"})
 
@@ -415,7 +429,8 @@ def _translate_transport(
     """Return the error for a missing answer: the request was never sent, or its outcome is unknown."""
     name = type(error).__name__
     if isinstance(error, NoAwsCredentials) or name in _NO_CREDENTIALS:
-        reason = f": {scrub(str(error))}" if str(error) else ""
+        said = " ".join(scrub(str(error)).split())  # an agent's answer ends its line
+        reason = f": {said}" if said else ""
         return engine_errors.Denied(f"cannot {what}: there are no AWS credentials{reason}. Check {origin}", code=name)
     if type(error) is ValueError or name in _NOT_SENT_BY_US:
         return engine_errors.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest", code=name)

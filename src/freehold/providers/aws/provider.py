@@ -79,7 +79,8 @@ AWS = Provider(
     variable="AWS_PROFILE",
     how="AWS_PROFILE to your profile of AWS",
     without=(
-        "no credentials for AWS in variables or files: only an object's identity or the machine's role can give them"
+        "no credentials for AWS in variables or files: only an object's identity can give them, or outside of a "
+        "cluster the machine's role"
     ),
     types=_types,
     placeholders=PLACEHOLDERS,

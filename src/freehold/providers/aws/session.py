@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +23,7 @@ from freehold.providers.aws.credentials import (
     RoleCredentials,
     SigningCredentials,
     StaticCredentials,
+    may_ask_node,
 )
 from freehold.providers.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.providers.aws.permissions.delete_binding import BoundPolicy, NotBound, bind_to_marks, bind_to_owner
@@ -29,8 +32,8 @@ CONNECTIONS = 32
 """The most sockets kept open to one host; no fewer than the threads of a port."""
 CONNECT, READ = 3.0, 10.0
 """Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
-ATTEMPTS = 1
-"""The times that botocore sends a request: the retries are ours (ADR 1)."""
+_RETRIES = {"mode": "standard", "total_max_attempts": 1}
+"""botocore sends a request once: the retries are ours (ADR 1)."""
 
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 """Names of regions (``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``), which cannot end a host name."""
@@ -120,7 +123,7 @@ class AwsSession:
             assert self._source is not None
             source = self._source
             return RoleCredentials(identity, lambda: source.client("sts"), wall)
-        return OwnProcessCredentials(_find_own_credentials)
+        return OwnProcessCredentials(lambda: _find_own_credentials(self.region))
 
     def due_renewals(self) -> tuple[Renewal, ...]:
         """Return the fetches due before the next request, in order: the source's credentials before a role's."""
@@ -204,7 +207,7 @@ class AwsSession:
         return Config(
             connect_timeout=CONNECT,
             read_timeout=READ,
-            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            retries=_RETRIES,
             max_pool_connections=CONNECTIONS,
             proxies={} if _is_local(self._endpoint) else None,
             s3={"addressing_style": "path"} if self._endpoint else None,
@@ -271,11 +274,13 @@ def find_sts_host(region: str) -> str:
 
 
 def _sending_session() -> Any:
-    """Return a session whose clients, also those that fetch credentials, name us in their user agent."""
+    """Return a session whose clients, also those that fetch credentials, name us and wait no longer than ours."""
     from botocore.config import Config
 
     session = _botocore_session()
-    session.set_default_client_config(Config(user_agent=_user_agent(session)))
+    session.set_default_client_config(
+        Config(user_agent=_user_agent(session), connect_timeout=CONNECT, read_timeout=READ, retries=_RETRIES)
+    )
     return session
 
 
@@ -292,8 +297,20 @@ def _user_agent(session: Any) -> str:
     return f"{agent} app/{sanitize(application, allow_hash=False)}" if application else agent
 
 
-def _find_own_credentials() -> Any:
-    return _sending_session().get_credentials()
+def _find_own_credentials(region: str) -> Any:
+    """Find the credentials of this process. STS is asked in the region of the environment, else in ``region``.
+
+    botocore reads AWS_DEFAULT_REGION only, and without a region asks the global STS, which is in one partition.
+    """
+    # botocore logs each failed renewal with its traceback; what it raises is told by the pass that needed it.
+    logging.getLogger("botocore.credentials").setLevel(logging.CRITICAL)
+    session = _sending_session()
+    session.set_config_variable(
+        "region", os.environ.get("AWS_REGION") or session.get_config_variable("region") or region
+    )
+    if not may_ask_node(os.environ):
+        session.get_component("credential_provider").remove("iam-role")
+    return session.get_credentials()
 
 
 def _partition_of(region: str) -> str:

@@ -30,7 +30,7 @@ from freehold.providers.ibm.powervs.existing import ById, IdLookup
 from freehold.providers.ibm.powervs.facts import PowerZone
 from freehold.providers.ibm.powervs.keys import BALANCER_KIND, SUBNET_KIND, WORKSPACE
 from freehold.providers.ibm.registry import ibm_kinds
-from freehold.providers.ibm.session import ApiKey, Endpoints, IbmSession, Mount
+from freehold.providers.ibm.session import ApiKey, ComputeResource, Endpoints, IbmSession, Mount
 from freehold.providers.ibm.tags import IbmTagger
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere, SeveralFound
 
@@ -40,7 +40,7 @@ class IbmAccount(ServedAccount):
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
     port under it; ``wrap`` goes around what sends each request. ``profile``: the id of a trusted profile that the
-    identity of the API key assumes.
+    identity of the API key assumes, or, with ``token_file`` instead of a key, this pod.
     """
 
     def __init__(
@@ -55,9 +55,11 @@ class IbmAccount(ServedAccount):
         port: Port | None = None,
         limits: Limits | None = None,
         profile: str = "",
+        token_file: str = "",
         wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
-        self._session = IbmSession(ApiKey(api_key, profile), Endpoints.from_base(url) if url else None, mount)
+        credentials = ComputeResource(profile, token_file) if token_file else ApiKey(api_key, profile)
+        self._session = IbmSession(credentials, Endpoints.from_base(url) if url else None, mount)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)
         super().__init__(paced, clock, audit, intervals)
@@ -105,7 +107,7 @@ class IbmAccount(ServedAccount):
         )
 
     async def read_account(self) -> str:
-        """Return the id of the API key's account. Raises CloudError."""
+        """Return the id of the account of the credentials. Raises CloudError."""
         return await IbmClient(self._session, self.port).account()
 
     def tagger_for(self, subject: str) -> IbmTagger:

@@ -134,7 +134,7 @@ class IbmClient:
             except Exception as error:
                 what = f"{call.operation.replace('_', ' ')} ({call.subject})"
                 raise errors.translate(
-                    error, effect=call.effect, what=what, variable=session.variable, scrub=session.scrub
+                    error, effect=call.effect, what=what, identity=session.identity, scrub=session.scrub
                 ) from None
 
         return replace(call, run=run)

@@ -9,18 +9,46 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 from ibm_cloud_sdk_core import ApiException
 
 from freehold.engine import errors as engine_errors
 from freehold.engine.port import Effect
+from freehold.providers.ibm.tokens import NoTokenOfPod
 
 LONGEST_WAIT = 600.0
 """Most seconds that a Retry-After is obeyed: a wrong one must not park an object for a day."""
 _LONGEST_TEXT = 1000
 """Most characters of a vendor's words: they go into a status, whose size Kubernetes limits."""
+
+
+class Identity(NamedTuple):
+    """Whose requests they are, in words: who has the rights, what proves it, and how to give another proof."""
+
+    owner: str
+    proof: str
+    renewal: str
+
+
+def identity_of_key(variable: str) -> Identity:
+    """Name the owner of the API key in an environment variable."""
+    return Identity(
+        f"the owner of the API key in {variable}",
+        f"the API key in the environment variable {variable}",
+        f"Put a valid IBM Cloud API key into the environment variable {variable} and restart",
+    )
+
+
+def identity_of_profile(profile: str, token_file: str) -> Identity:
+    """Name a trusted profile that a pod assumes."""
+    return Identity(
+        f"the trusted profile {profile}",
+        f"the trusted profile {profile} and the token in {token_file}",
+        f"Link the trusted profile {profile} to the service account of this pod (ibmcloud iam "
+        f"trusted-profile-link-create), and let Kubernetes project its token with audience iam into {token_file}",
+    )
 
 
 class TokenRejected(engine_errors.Denied):
@@ -109,17 +137,17 @@ RULES: tuple[IbmErrorRule, ...] = (
     # IAM answers a wrong API key with 400 (BXNIM0415E) and other faults of it with codes of the same family.
     _rule(
         engine_errors.Denied,
-        "Put a valid IBM Cloud API key into the environment variable {variable} and restart",
+        "{identity.renewal}",
         400, 401, 403,
         words=r"BXNIM\d+E|api ?key could not be found",
     ),
     _rule(  # PowerVS says it with 500 (ppc64le/devops-automation#6)
         engine_errors.Denied,
-        "Grant the owner of the API key in {variable} a role on the workspace in IBM Cloud IAM",
+        "Grant {identity.owner} a role on the workspace in IBM Cloud IAM",
         403, 500,
         words=r"not have any access authority",
     ),
-    _rule(TokenRejected, "Check the API key in the environment variable {variable}", 401),
+    _rule(TokenRejected, "Check {identity.proof}", 401),
     _rule(
         engine_errors.Quota,
         "Delete what is not needed, or ask IBM to raise the limit",
@@ -130,7 +158,7 @@ RULES: tuple[IbmErrorRule, ...] = (
     ),
     _rule(
         engine_errors.Denied,
-        "Grant the owner of the API key in {variable} the missing permission in IBM Cloud IAM",
+        "Grant {identity.owner} the missing permission in IBM Cloud IAM",
         403,
     ),
     # An instance in reclamation counts as deleted (docs/reference/ibm-cloud.md#resource-controller).
@@ -181,7 +209,7 @@ _BLOCKER = re.compile(
 
 
 def translate(
-    error: Exception, *, effect: Effect, what: str, variable: str, scrub: Callable[[str], str]
+    error: Exception, *, effect: Effect, what: str, identity: Identity, scrub: Callable[[str], str]
 ) -> engine_errors.CloudError:
     """Return the engine's error for what an SDK raised.
 
@@ -189,7 +217,7 @@ def translate(
     """
     failure = parse_failure(error)
     if failure is None:
-        return _translate_transport(error, effect, what, scrub)
+        return _translate_transport(error, effect, what, identity, scrub)
     said = scrub(failure.text)[:_LONGEST_TEXT] or "nothing"
     if failure.status == 404 and not failure.from_service:
         return _unserved_error(effect, f"IBM Cloud could not {what}: {said}", {"code": "404"})
@@ -197,7 +225,7 @@ def translate(
     for rule in RULES:
         if rule.fits(failure):
             fact = f"IBM Cloud refused to {what}: {said.removesuffix('.')}"
-            facts["advice"] = rule.advice.format(variable=variable)
+            facts["advice"] = rule.advice.format(identity=identity)
             if issubclass(rule.error, engine_errors.Throttled):
                 return rule.error(fact, retry_after=failure.retry_after, **facts)
             if issubclass(rule.error, engine_errors.InUse):
@@ -218,9 +246,11 @@ def _unserved_error(effect: Effect, message: str, facts: Mapping[str, Any]) -> e
 
 
 def _translate_transport(
-    error: Exception, effect: Effect, what: str, scrub: Callable[[str], str]
+    error: Exception, effect: Effect, what: str, identity: Identity, scrub: Callable[[str], str]
 ) -> engine_errors.CloudError:
     """Return the error for a missing answer: the request was never sent, or its outcome is unknown."""
+    if isinstance(error, NoTokenOfPod):
+        return engine_errors.Denied(f"cannot {what}: {error}", advice=identity.renewal, code=type(error).__name__)
     message = f"IBM Cloud did not answer when asked to {what} ({scrub(_transport_reason(error))})"
     if _is_refused_by_sdk(error):
         return engine_errors.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from freehold.api.names import INFRASTRUCTURE_GROUP, V1BETA2
 from freehold.api.placeholders import Placeholder
 from freehold.providers.base import Provider, TagKind
-from freehold.providers.ibm.access import KEY_VARIABLE, access_of, api_key_of
+from freehold.providers.ibm.access import KEY_VARIABLE, PROFILE_VARIABLE, access_of, has_credentials
 from freehold.providers.ibm.powervs.kind import CLUSTER
 from freehold.providers.ibm.types.served import IBM_METADATA
 
@@ -41,10 +41,13 @@ IBM = Provider(
     objects=(CLUSTER,),
     tags=TagKind(IBM_METADATA, _tag_spec, _tag_dialect),
     access=access_of,
-    has_credentials=lambda env: bool(api_key_of(env)),
+    has_credentials=has_credentials,
     variable=KEY_VARIABLE,
     how=f"{KEY_VARIABLE} to your API key of IBM Cloud",
-    without=f"no credentials for IBM Cloud ({KEY_VARIABLE}): its objects will say NoCredentials",
+    without=(
+        f"no credentials for IBM Cloud ({KEY_VARIABLE}, or {PROFILE_VARIABLE} with a token file): its objects will "
+        "say NoCredentials"
+    ),
     types=_types,
     secrets=(KEY_VARIABLE,),
     placeholders=(

@@ -14,6 +14,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
+from freehold.providers.ibm.errors import Identity, identity_of_key, identity_of_profile
 from freehold.providers.ibm.tokens import SessionAuthenticator, SessionTokenManager
 
 TRANSIT_VERSION = "2026-01-01"
@@ -40,6 +41,22 @@ class ApiKey:
     api_key: str = field(repr=False)
     profile: str = ""
     variable: str = "IBMCLOUD_API_KEY"
+
+    @property
+    def identity(self) -> Identity:
+        return identity_of_key(self.variable)
+
+
+@dataclass(frozen=True)
+class ComputeResource:
+    """A trusted profile by its id, and the file with the token by which IAM knows this pod. It holds no secret."""
+
+    profile: str
+    token_file: str
+
+    @property
+    def identity(self) -> Identity:
+        return identity_of_profile(self.profile, self.token_file)
 
 
 @dataclass(frozen=True)
@@ -143,13 +160,17 @@ class IbmSession:
 
     def __init__(
         self,
-        credentials: ApiKey,
+        credentials: ApiKey | ComputeResource,
         endpoints: Endpoints | None = None,
         mount: Mount | None = None,
         timeout: tuple[float, float] = (3.0, 10.0),
     ) -> None:
-        self.variable = credentials.variable
-        self._secret = credentials.api_key
+        self.identity = credentials.identity
+        """Whose requests they are, for messages."""
+        if isinstance(credentials, ComputeResource):
+            self._secret, token_file = "", credentials.token_file
+        else:
+            self._secret, token_file = credentials.api_key, ""
         self._endpoints = endpoints or Endpoints()
         self._mount = mount
         self._timeout = timeout
@@ -162,7 +183,7 @@ class IbmSession:
         if mount is not None:
             mount.http(self._http)
         manager = SessionTokenManager(
-            credentials.api_key, self._endpoints.iam, self._http, timeout, profile=credentials.profile
+            self._secret, self._endpoints.iam, self._http, timeout, profile=credentials.profile, token_file=token_file
         )
         self._authenticator = SessionAuthenticator(manager)
 
@@ -177,16 +198,16 @@ class IbmSession:
 
     @property
     def account_id(self) -> str:
-        """The account of the API key; empty before the first token."""
+        """The account of the credentials; empty before the first token."""
         return self.tokens.account_id
 
     @property
     def iam_id(self) -> str:
-        """The identity that the API key speaks for (``IBMid-…``, ``iam-ServiceId-…``); empty before the first token."""
+        """The identity of the requests (``IBMid-…``, ``iam-ServiceId-…``); empty before the first token."""
         return self.tokens.iam_id
 
     def scrub(self, text: str) -> str:
-        """Return ``text`` without the API key and the access tokens, should a vendor ever echo one."""
+        """Return ``text`` without the API key and the tokens, should a vendor ever echo one."""
         for secret in (self._secret, self.tokens.access_token, self.tokens.exchanged):
             text = text.replace(secret, "***") if secret else text
         return text

@@ -10,6 +10,7 @@ import base64
 import json
 import time
 from collections.abc import Callable, MutableMapping
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -19,8 +20,14 @@ from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 from ibm_cloud_sdk_core.token_managers.iam_token_manager import IAMTokenManager
 
 ASSUME = "urn:ibm:params:oauth:grant-type:assume"
+COMPUTE = "urn:ibm:params:oauth:grant-type:cr-token"
+"""As in ibm_cloud_sdk_core.token_managers.container_token_manager, whose requests go past our session."""
 REFRESH_AT = 0.8
 """The part of its life after which a token is replaced: the SDK's own rule."""
+
+
+class NoTokenOfPod(Exception):
+    """The file with the token of this pod cannot be read; the text says which, and why."""
 
 
 def decode_claims(token: str) -> dict[str, Any]:
@@ -33,7 +40,8 @@ def decode_claims(token: str) -> dict[str, Any]:
 class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK ships no type information
     """The current token; ``session`` sends the requests for it to IAM.
 
-    ``profile``: the id of a trusted profile, which the identity of the API key assumes; empty for none.
+    ``profile``: the id of a trusted profile, which the identity of the API key assumes; empty for none. With
+    ``token_file`` there is no key: this pod assumes it, with the token that Kubernetes keeps in that file and renews.
     """
 
     def __init__(
@@ -45,14 +53,16 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         wall: Callable[[], float] = time.time,
         *,
         profile: str = "",
+        token_file: str = "",
     ) -> None:
         super().__init__(api_key, url=url)
         self._session = session
         self._timeout = timeout
         self._wall = wall
         self._profile = profile
+        self._token_file = token_file
         self.exchanged = ""
-        """The token of the API key's own identity that was exchanged for the profile's."""
+        """The token of the API key's own identity, or of this pod, that was exchanged for the profile's."""
         self._gate = Lock()
         self._replace_at = 0.0
         self._claims: dict[str, Any] = {}
@@ -64,7 +74,7 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
 
     @property
     def account_id(self) -> str:
-        """The account that the API key belongs to; empty before the first token."""
+        """The account that the identity belongs to; empty before the first token."""
         return str(self._claims.get("account", {}).get("bss", ""))
 
     @property
@@ -89,12 +99,20 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
             return str(self.access_token)
 
     def request_token(self) -> dict[str, Any]:
-        """Fetch a token of the API key's identity, and exchange it for the profile's where one is assumed."""
+        """Fetch a token of the API key's identity, and exchange it for the profile's where one is assumed.
+
+        Raises NoTokenOfPod too.
+        """
+        if self._token_file:
+            self.exchanged = _read_token(self._token_file)
+            return self._exchange({"grant_type": COMPUTE, "cr_token": self.exchanged, "profile_id": self._profile})
         own: dict[str, Any] = super().request_token()
         if not self._profile:
             return own
         self.exchanged = str(own["access_token"])
-        form = {"grant_type": ASSUME, "access_token": self.exchanged, "profile_id": self._profile}
+        return self._exchange({"grant_type": ASSUME, "access_token": self.exchanged, "profile_id": self._profile})
+
+    def _exchange(self, form: dict[str, str]) -> dict[str, Any]:
         assumed: dict[str, Any] = self._request("POST", f"{self.url}/identity/token", data=form)
         return assumed
 
@@ -104,6 +122,17 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         if not response.ok:
             raise ApiException(response.status_code, http_response=response)
         return response.json()
+
+
+def _read_token(file: str) -> str:
+    """Read it anew each time: Kubernetes replaces the file before the token ends."""
+    try:
+        token = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as unreadable:
+        raise NoTokenOfPod(f"cannot read {file}: {getattr(unreadable, 'strerror', '') or 'no text'}") from unreadable
+    if not token:
+        raise NoTokenOfPod(f"{file} is empty")
+    return token
 
 
 class SessionAuthenticator(IAMAuthenticator):  # type: ignore[misc]  # the SDK ships no type information
