@@ -37,6 +37,7 @@ check: $(STAMP) ## before a commit: format, lint, types, import contracts, gener
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.providers.generate --check
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files --check
+	@$(BIN)/python -m freehold.install.generate --check
 
 # A worker that has nothing left takes tests of another one: they were given out in hundreds, and the slow ones are together.
 test: $(STAMP) ## before a push: the suite; of crashes, edits and examples a sample (whole: crash-pairs, edits, mutants)
@@ -61,9 +62,10 @@ edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some, "--minutes 15" for a sample)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
-crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
+crds: $(STAMP) ## generate deploy and the pages about fields
 	@$(BIN)/python -m freehold.providers.generate
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
+	@$(BIN)/python -m freehold.install.generate
 
 # The released version and the commit: 0.1.0+g0123456789ab, with .dirty where files differ from it.
 REVISION = $(shell git rev-parse HEAD)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from e2e_operator_lab import Stage
+from e2e_rights import judged, shipped_rights
 from e2e_servers import ended
 
+from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM, freehold, freehold_process
 
 
@@ -28,14 +30,19 @@ class Cli:
 
     @contextlib.contextmanager
     def operator(self) -> Iterator[None]:
-        """``freehold operator`` as a process."""
-        log = self._folder / "operator.log"
-        command = [*PROGRAM, "operator", *self.place, "-n", self._stage.namespace, "--cluster-api", "off"]
-        with log.open("a") as said:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
-        with ended(process):
-            assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
-            yield
+        """``freehold operator`` as a process, with the rights that are shipped for one namespace, its own."""
+        log, namespace = self._folder / "operator.log", self._stage.namespace
+        rights = shipped_rights(InstallOptions(namespace, serves_namespace=namespace))
+        with judged(self._stage.server.url, rights, self._folder) as (proxy, kubeconfig):
+            command = [*PROGRAM, "operator", *self.place, "--kubeconfig", kubeconfig, "-n", namespace]
+            with log.open("a") as said:
+                process = subprocess.Popen(
+                    [*command, "--cluster-api", "off"], stdout=subprocess.PIPE, stderr=said, text=True
+                )
+            with ended(process):
+                assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
+                yield
+        assert proxy.verdicts.refused == []
 
     def run(self, *words: str, stdin: str = "", place: Sequence[str] = (), code: int = 0, alone: bool = False) -> str:
         """What it printed, both streams; it must end with this exit code. ``alone``: as a process of its own."""

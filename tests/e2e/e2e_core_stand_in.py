@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from e2e_client import Http
-from e2e_operator_lab import Json, Stage
+from e2e_client import Http, Kubectl
+from e2e_operator_lab import Json
 from e2e_servers import PATIENCE
 
 CORE, GROUP, VERSION = "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "v1beta2"
@@ -284,6 +284,6 @@ def fill_in(template: Path, values: Mapping[str, str]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
-def machines_with_nodes(stage: Stage) -> list[Json]:
-    machines = stage.kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
+def machines_with_nodes(kubectl: Kubectl) -> list[Json]:
+    machines = kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
     return [each for each in machines if each.get("status", {}).get("nodeRef")]

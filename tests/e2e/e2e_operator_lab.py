@@ -27,6 +27,7 @@ import requests
 import yaml
 from e2e_client import MERGE, Kubectl
 from e2e_operator_witness import Json, Witness
+from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
 from freehold.cli.local.credentials import access_of
@@ -34,6 +35,7 @@ from freehold.cli.local.simulator import limits_of
 from freehold.controllers.app import Operator
 from freehold.controllers.settings import RingSecret, Settings
 from freehold.engine.clock import SystemClock
+from freehold.install.options import InstallOptions
 from freehold.kube.config import load
 from freehold.providers.aws.access import SIMULATED_SECRET_KEY
 from freehold.providers.crds import PLACEHOLDERS
@@ -183,7 +185,10 @@ class OperatorProcess:
         self._log = log
         command = [sys.executable, str(Path(__file__).with_name("e2e_operator_process.py")), json.dumps(wish.__dict__)]
         with log.open("a") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+            )  # fmt: skip
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "started\n", f"the operator did not start: {self.said()}"
 
@@ -285,15 +290,23 @@ class Stage:
     """The surroundings of one test: a namespace, a cluster name, and operators that may be started there."""
 
     def __init__(
-        self, server: Server, cloud: Cloud, kubectl: Kubectl, namespace: str, folder: Path, logs: Logs
+        self,
+        server: Server,
+        cloud: Cloud,
+        kubectl: Kubectl,
+        namespace: str,
+        folder: Path,
+        logs: Logs,
+        kubeconfig: str,
     ) -> None:
         self.logs = logs
+        self._kubeconfig = kubeconfig
         self.server, self.cloud, self.kubectl, self.namespace = server, cloud, kubectl, namespace
         self.name = cluster_name()
         self.log = folder / "operator.log"
 
     def wish(self, cluster_api: str = "off") -> ServeOptions:
-        return ServeOptions(self.server.kubeconfig, self.cloud.url, self.namespace, cluster_api)
+        return ServeOptions(self._kubeconfig, self.cloud.url, self.namespace, cluster_api)
 
     def operator(self, cluster_api: str = "off") -> contextlib.AbstractContextManager[Operator]:
         return operator_here(self.wish(cluster_api))
@@ -405,19 +418,25 @@ def _objects_url(server: Server, crd: Json, namespace: str = "") -> str:
 
 @contextlib.contextmanager
 def staged(server: Server, cloud: Cloud, home: Path, folder: Path) -> Iterator[Stage]:
-    """A stage in a namespace of its own. The log of the operators there must have no secret and no traceback."""
+    """A stage in a namespace of its own, whose operators have the rights that are shipped for one namespace.
+
+    The log of the operators there must have no secret and no traceback, and nothing may have been refused to them.
+    """
     namespace, logs = f"e2e-{uuid.uuid4().hex[:8]}", Logs()
     kubectl = Kubectl(server, namespace, home)
     kubectl.run("create", "namespace", namespace)
     logging.getLogger("freehold").addHandler(logs)
-    stage = Stage(server, cloud, kubectl, namespace, folder, logs)
-    try:
-        yield stage
-    finally:
-        logging.getLogger("freehold").removeHandler(logs)
-        stage.leave()
-        kubectl.run("delete", "namespace", namespace, "--wait=false", "--ignore-not-found")
+    rights = shipped_rights(InstallOptions("default", serves_namespace=namespace), f"keys-of-{namespace}")
+    with judged(server.url, rights, folder) as (proxy, kubeconfig):
+        stage = Stage(server, cloud, kubectl, namespace, folder, logs, kubeconfig)
+        try:
+            yield stage
+        finally:
+            logging.getLogger("freehold").removeHandler(logs)
+            stage.leave()
+            kubectl.run("delete", "namespace", namespace, "--wait=false", "--ignore-not-found")
     clean(logs.text() + (stage.log.read_text() if stage.log.exists() else ""))
+    assert proxy.verdicts.refused == []
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from e2e_client import Kubectl
 from e2e_operator_lab import Cloud, ServeOptions, operator_here
+from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENTLY, Server, until
 
+from freehold.install.options import InstallOptions
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, WANTED
 from harness.simulated_aws import tagged
 
@@ -56,6 +58,15 @@ def kubectl(server: Server, our_crds: None, home: Path) -> Iterator[Kubectl]:
     found.delete_namespace()
 
 
+@pytest.fixture
+def judged_kubeconfig(server: Server, tmp_path: Path) -> Iterator[str]:
+    """For an operator with the rights that are shipped for one namespace; nothing is refused to it."""
+    rights = shipped_rights(InstallOptions("default", serves_namespace=NAMESPACE), f"keys-of-{NAMESPACE}")
+    with judged(server.url, rights, tmp_path) as (proxy, kubeconfig):
+        yield kubeconfig
+    assert proxy.verdicts.refused == []
+
+
 GRANT = """
 apiVersion: metadata-controller.cloud.io/v1alpha1
 kind: MetadataGrant
@@ -67,7 +78,7 @@ spec:
 
 
 def test_a_grant_of_others_stops_an_object_and_its_tags_go_with_it(
-    server: Server, cloud: Cloud, kubectl: Kubectl, home: Path
+    server: Server, cloud: Cloud, kubectl: Kubectl, home: Path, judged_kubeconfig: str
 ) -> None:
     """The watches wake it: nobody waits for a sync period."""
     account = Account(cloud)
@@ -75,7 +86,7 @@ def test_a_grant_of_others_stops_an_object_and_its_tags_go_with_it(
     everywhere = Kubectl(server, "default", home)
     everywhere.run("apply", "-f", "-", stdin=GRANT)
     try:
-        with operator_here(ServeOptions(server.kubeconfig, cloud.url, NAMESPACE)):
+        with operator_here(ServeOptions(judged_kubeconfig, cloud.url, NAMESPACE)):
             kubectl.run("apply", "-f", "-", stdin=EXAMPLES)
             policy = '{"spec":{"deletionPolicy":"Remove"}}'
             kubectl.run("patch", "awsmetadata", "awstags", "--type=merge", "-p", policy)
@@ -92,12 +103,12 @@ def test_a_grant_of_others_stops_an_object_and_its_tags_go_with_it(
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["A28 cloud first", "A28 tags first"])
-def test_the_examples_as_they_are(server: Server, cloud: Cloud, kubectl: Kubectl, order: Sequence[int]) -> None:
+def test_the_examples_as_they_are(cloud: Cloud, kubectl: Kubectl, judged_kubeconfig: str, order: Sequence[int]) -> None:
     account = Account(cloud)
     name = f"of-order-{order[0]}"
     ours, other = account.group(name, owner="x", **{CLASSIFIER: "owned"}), account.group(f"{name}-other", owner="x")
     manifests = EXAMPLES.split("---")
-    with operator_here(ServeOptions(server.kubeconfig, cloud.url, NAMESPACE)):
+    with operator_here(ServeOptions(judged_kubeconfig, cloud.url, NAMESPACE)):
         for number in order:
             kubectl.run("apply", "-f", "-", stdin=manifests[number])
         kubectl.run("wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)

@@ -61,7 +61,7 @@ def test_the_eks_template_comes_up_and_takes_what_its_workloads_made_along(stage
     before = outside_networks(stage)
     with stage.operator_process("auto"):
         stage.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {"CLUSTER_NAME": stage.name, **VALUES}))
-        until(lambda: core.failure or len(machines_with_nodes(stage)) == 2, "two Machines have their nodes")
+        until(lambda: core.failure or len(machines_with_nodes(stage.kubectl)) == 2, "two Machines have their nodes")
         infrastructure = stage.kubectl.json("get", "awsmanagedcluster", stage.name)
         control_plane = stage.kubectl.json("get", "awsmanagedcontrolplane", f"{stage.name}-control-plane")
         assert infrastructure["spec"]["controlPlaneEndpoint"] == control_plane["spec"]["controlPlaneEndpoint"]

@@ -51,7 +51,7 @@ def instances(stage: Stage) -> list[Json]:
 def test_the_cluster_template_comes_up_and_goes(stage: Stage, core: CoreStandIn) -> None:
     with stage.operator_process("auto"):
         stage.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {"CLUSTER_NAME": stage.name, **VALUES}))
-        until(lambda: core.failure or len(machines_with_nodes(stage)) == 6, "six Machines have their nodes")
+        until(lambda: core.failure or len(machines_with_nodes(stage.kubectl)) == 6, "six Machines have their nodes")
         assert len(instances(stage)) == 6
         assert len({row["tags"]["freehold.dev/owner"] for row in instances(stage)}) == 6
         stage.kubectl.run("delete", "clusters.cluster.x-k8s.io", stage.name, PATIENTLY)

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from freehold.cli.commands import cluster_commands, recovery_commands, server_commands
+from freehold.cli.commands import cluster_commands, install_commands, recovery_commands, server_commands
 from freehold.cli.commands.gc_commands import gc
 from freehold.cli.commands.key_commands import keys
 from freehold.cli.commands.tags_commands import tags
@@ -45,7 +45,8 @@ def cli() -> None:
     """Create once, own by tag, collect, delete exactly what is owned: the cloud resources behind clusters."""
 
 
-for _command in (*cluster_commands.COMMANDS, *recovery_commands.COMMANDS, *server_commands.COMMANDS, gc, keys, tags):
+_GROUPS = (cluster_commands, recovery_commands, server_commands, install_commands)
+for _command in (*(each for group in _GROUPS for each in group.COMMANDS), gc, keys, tags):
     cli.add_command(_command)
 
 

@@ -122,7 +122,8 @@ class ObjectKind:
     account of the provider. ``cluster_name`` serves a kind that is once in an account. ``own`` are the kinds of
     resources that only its objects have; the first kind of a provider needs none. ``adapt_unasked`` gives the same
     adapter without an account: no question has an answer, so that what it refuses is wrong in the object itself; None
-    where nothing is checked when an object is applied.
+    where nothing is checked when an object is applied. ``secret_verbs`` are what is done with
+    Secrets in the namespace of an object, in the words of RBAC.
     """
 
     served: ServedName
@@ -130,6 +131,7 @@ class ObjectKind:
     adapt: Callable[[Any, ConnectionContext], Adapter]
     cluster_name: ClusterName = _refuse_cluster_name
     own: frozenset[str] = frozenset()
+    secret_verbs: tuple[str, ...] = ()
     adapt_unasked: Callable[[FeatureGates, Selector | None], Adapter] | None = None
 
 
@@ -177,11 +179,12 @@ class Provider:
     """A cloud.
 
     ``objects`` are the kinds that are reconciled, ``mirrors`` those that only show what another object has,
-    ``referred`` those that are only read where an object names one,
+    ``referred`` those that are only read where an object names one, ``searched`` those of them that are also listed,
     ``templates`` those of which Cluster API makes objects: they have a CRD, and nothing here reads them,
     ``tags`` the metadata controller's kind for this cloud; None where it writes no tags there. ``placeholders`` are
     kinds in upstream's templates that are stored and not served; ``upstream`` is the label of the provider that serves
-    the same kinds. ``types`` gives the kinds of ``referred`` and ``tags`` with their models and columns.
+    the same kinds. ``identity_secrets``: objects of ``referred`` name Secrets in the operator's namespace. ``types``
+    gives the kinds of ``referred`` and ``tags`` with their models and columns.
 
     ``has_credentials`` looks for credentials in an environment without asking anybody. A person sets ``variable``,
     which ``how`` explains; ``without`` says what happens where there are none. The values of ``secrets`` are shown
@@ -201,9 +204,11 @@ class Provider:
     tags: TagKind | None = None
     mirrors: tuple[MirrorKind, ...] = ()
     referred: tuple[ServedName, ...] = ()
+    searched: tuple[ServedName, ...] = ()
     templates: tuple[ServedName, ...] = ()
     secrets: tuple[str, ...] = ()
     placeholders: tuple[Placeholder, ...] = ()
     upstream: str = ""
+    identity_secrets: bool = False
     example: str = ""
     other_clients: Callable[[str], Sequence[str]] = _none_told

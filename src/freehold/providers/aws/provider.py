@@ -67,6 +67,7 @@ AWS = Provider(
     objects=(CLUSTER, MACHINE, CONTROL_PLANE),
     mirrors=(MANAGED_CLUSTER,),
     referred=(AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY),
+    searched=(AWS_ROLE_IDENTITY,),
     templates=(
         AWS_MACHINE_TEMPLATE,
         AWS_CLUSTER_TEMPLATE,
@@ -85,6 +86,7 @@ AWS = Provider(
     types=_types,
     placeholders=PLACEHOLDERS,
     upstream="infrastructure-aws",
+    identity_secrets=True,
     example="examples/aws-cluster.yaml",
     other_clients=other_clients,
 )

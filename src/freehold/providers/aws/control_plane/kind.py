@@ -114,5 +114,6 @@ CONTROL_PLANE = ObjectKind(
     _adapt,
     _name,
     own=frozenset({CLUSTER_KIND, ROLE_KIND, OIDC_KIND, ADDON_KIND, ACCESS_ENTRY_KIND}),
+    secret_verbs=("get", "create", "patch"),
     adapt_unasked=_adapt_unasked,
 )

@@ -62,4 +62,4 @@ def _adapt_unasked(gates: FeatureGates, gc_selector: Selector | None) -> Adapter
     return AWSMachineAdapter(UnaskedMachine())
 
 
-MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt, adapt_unasked=_adapt_unasked)
+MACHINE = ObjectKind(AWS_MACHINE, _describe, _adapt, secret_verbs=("get",), adapt_unasked=_adapt_unasked)

@@ -1,0 +1,198 @@
+"""Least rights: an operator with the shipped Roles serves every kind, is refused nothing, and uses every right."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from e2e_client import MERGE, Http, Kubectl
+from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_operator_lab import (
+    OUR_CRDS,
+    UPSTREAM_CRDS,
+    Cloud,
+    Json,
+    aws,
+    manifests,
+    simulated_cloud,
+)
+from e2e_rights import RING, judged, shipped_rights
+from e2e_servers import PATIENCE, PATIENTLY, Server, ended, kubectl_missing, running, until
+from test_e2e_metadata import Account
+from test_e2e_operator_eks import MACHINE_CRD, TEMPLATE, VALUES
+
+from freehold.api import names
+from freehold.install.options import NAMESPACE as OWN
+from freehold.install.options import InstallOptions
+from harness.commands import PROGRAM
+from harness.metadata import CLASSIFIER
+from harness.rbac import Attributes, Right
+
+pytestmark = pytest.mark.e2e
+
+SPEED = 240.0
+TEAM = "team"
+"""The namespace of all objects."""
+INFRASTRUCTURE = f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of this module alone: its operator serves all namespaces."""
+    if kubectl_missing():
+        pytest.skip("kubectl is not on PATH")
+    with running("embedded", tmp_path_factory.mktemp("server")) as started:
+        for each in (*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD):
+            url = f"{started.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+            assert requests.post(url, json=each, timeout=PATIENCE).status_code in (201, 409)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def operator(kubeconfig: str, cloud: Cloud, log: Path, *options: str) -> Iterator[None]:
+    """``freehold operator`` as a process; it has said nothing of a missing right at its end."""
+    command = [*PROGRAM, "operator", "--kubeconfig", kubeconfig, "--simulator", cloud.url, "--keys-namespace", OWN]
+    with log.open("a") as said:
+        process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=said, text=True)
+    with ended(process):
+        assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
+        yield
+
+
+def made(kind: str, name: str, api_version: str = INFRASTRUCTURE, namespace: str = "", **body: object) -> Json:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+
+
+def alone(obj: Json, **spec: object) -> Json:
+    """The object, served without a Cluster although Cluster API is there."""
+    annotations = {**obj["metadata"].pop("annotations", {}), names.STANDALONE_ANNOTATION: "true"}
+    metadata = {"name": obj["metadata"]["name"], "annotations": annotations}
+    return {**obj, "metadata": metadata, "spec": {**obj["spec"], **spec}}
+
+
+def a_list(*items: Json) -> Json:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+def surroundings() -> Json:
+    """What an administrator makes: namespaces, an empty key ring, identities, and who may use them."""
+    keys = {"AccessKeyID": "AKIASIMULATED0000001", "SecretAccessKey": "s3cret"}
+    chosen = {"selector": {"matchLabels": {"kubernetes.io/metadata.name": TEAM}}}
+    return a_list(
+        made("Namespace", OWN, "v1"),
+        made("Namespace", TEAM, "v1"),
+        made("Secret", RING, "v1", OWN),
+        made("Secret", "aws-keys", "v1", OWN, stringData=keys),
+        made("AWSClusterControllerIdentity", "default", spec={"allowedNamespaces": chosen}),
+        made("AWSClusterStaticIdentity", "keys", spec={"secretRef": "aws-keys", "allowedNamespaces": {}}),
+        made("MetadataGrant", "team", f"{names.METADATA_GROUP}/v1alpha1", spec={"namespaces": [TEAM]}),
+    )
+
+
+def objects() -> Json:
+    """Objects of every kind but those of the EKS template. Two ask for a role that nobody gave them."""
+    power = next(each for each in manifests("power", TEAM) if each["kind"] == "IBMPowerVSCluster")
+    by_name = {"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "absent"}}
+    by_arn = {"role": {"arn": "arn:aws:iam::111122223333:role/absent"}}
+    tags = {"resourcetags": {"env": "test"}, "deletionPolicy": "Remove"}
+    aws_version, ibm_version = "metadata-controller.aws.io/v1alpha1", "metadata-controller.ibm.io/v1alpha1"
+    return a_list(
+        alone(power),
+        alone(aws("aws", TEAM), identityRef={"kind": "AWSClusterStaticIdentity", "name": "keys"}),
+        alone(aws("refused", TEAM), **by_name),
+        made("AWSMetadata", "tags", aws_version, spec=tags),
+        made("AWSMetadata", "refused", aws_version, spec={**tags, **by_arn}),
+        made("IBMMetadata", "tags", ibm_version, spec=tags),
+        tagged("tags", {"awsref": {"name": "tags"}, "ibmref": {"name": "tags"}}),
+        tagged("refused", {"awsref": {"name": "refused"}}),
+    )
+
+
+def tagged(name: str, references: Json) -> Json:
+    every = {"cloudprovider": references, "classifiers": {CLASSIFIER: "owned"}, "controllerconfig": {"syncevery": "1m"}}
+    return made("CloudMetadata", name, f"{names.METADATA_GROUP}/v1alpha1", spec=every)
+
+
+class Meeting:
+    """Somebody who writes a ConfigMap of the ledger just before the operator does, once."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._done = threading.Event()
+
+    def __call__(self, asked: Attributes) -> None:
+        if (asked.verb, asked.resource) == ("update", "configmaps") and not self._done.is_set():
+            self._done.set()
+            url = f"{self._server.url}/api/v1/namespaces/{asked.namespace}/configmaps/{asked.name}"
+            body = json.dumps({"metadata": {"labels": {"met": "true"}}})
+            requests.patch(url, data=body, headers={"Content-Type": MERGE}, timeout=PATIENCE).raise_for_status()
+
+
+def drift_twice(kubectl: Kubectl, account: Account, group: str) -> None:
+    """Change a tag that the operator repairs, and once more: the second event raises the count of the first."""
+    for times in (1, 2):
+        account.tag(group, env="prod")
+        until(lambda: account.tags(group)["env"] == "test", f"the drift is repaired, {times} times")
+
+    def counts() -> set[int]:
+        found = kubectl.json("get", "events", "--field-selector", "reason=DriftRepaired")["items"]
+        return {each["count"] for each in found}
+
+    until(lambda: 2 in counts(), "the event is told twice")
+
+
+def needed_elsewhere(right: Right) -> bool:
+    """Say whether another suite uses it: a ring that is not there is made, and leaders are elected where asked for."""
+    return right.resource == "leases" or (right.resource, right.verb, right.namespace) == ("secrets", "create", OWN)
+
+
+def change_secret(kubectl: Kubectl) -> None:
+    """Take a label off a Secret that the operator keeps, and wait until it is there again."""
+    kubectl.run("label", "secret", "eks-kubeconfig", f"{names.CLUSTER_NAME_LABEL}-")
+    labels = f"{{.metadata.labels.{names.CLUSTER_NAME_LABEL}}}".replace(".x-k8s.io", r"\.x-k8s\.io")
+    until(
+        lambda: "eks" in kubectl.run("get", "secret", "eks-kubeconfig", "-o", f"jsonpath={labels}"), "the label is back"
+    )
+
+
+def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
+    server: Server, cloud: Cloud, tmp_path: Path
+) -> None:
+    kubectl, log = Kubectl(server, TEAM, tmp_path), tmp_path / "operator.log"
+    Kubectl(server, OWN, tmp_path).apply(surroundings())
+    account = Account(cloud)
+    group = account.group("of-tags", owner="x", **{CLASSIFIER: "owned"})
+    core = CoreStandIn(Http(server, "", TEAM), TEAM, "eks")
+    template = fill_in(TEMPLATE, {**VALUES, "CLUSTER_NAME": "eks", "WORKER_MACHINE_COUNT": "1"})
+    with judged(server.url, shipped_rights(InstallOptions(webhook=False)), tmp_path) as (proxy, kubeconfig):
+        proxy.before = Meeting(server)
+        with core.running(), operator(kubeconfig, cloud, log):
+            kubectl.run("apply", "-f", "-", stdin=template)
+            kubectl.apply(objects(), "--field-manager=freehold")  # an earlier version's: it divides the fields
+            kubectl.run("wait", "cloudmetadata/tags", "--for=condition=Ready", PATIENTLY)
+            drift_twice(kubectl, account, group)
+            ready = ("ibmpowervscluster/power", "awscluster/aws")
+            kubectl.run("wait", *ready, "--for=condition=Ready", PATIENTLY)
+            until(lambda: core.failure or machines_with_nodes(kubectl), "the Machine has its node")
+            change_secret(kubectl)
+            kubectl.run("delete", "cluster/eks", "--wait=false")
+            ours = "ibmpowervscluster,awscluster,cloudmetadata,awsmetadata,ibmmetadata"
+            kubectl.run("delete", ours, "--all", PATIENTLY)
+            kubectl.run("delete", "cluster/eks", "--ignore-not-found", PATIENTLY)
+        unused = [str(each) for each in proxy.unused if not needed_elsewhere(each)]
+        assert (proxy.verdicts.refused, unused) == ([], [])
+    assert "forbidden" not in log.read_text()
+    assert [cloud.of(TEAM), cloud.of_aws(TEAM)] == [[], []]
