@@ -17,8 +17,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from freehold_apiserver import applying, bounds, errors, metadata, patches
-from freehold_apiserver.admission.attributes import Attributes, Operation
-from freehold_apiserver.admission.dispatch import Admission
+from freehold_apiserver.admission.attributes import Attributes, Gate, Operation
 from freehold_apiserver.conversion import show, to_storage
 from freehold_apiserver.errors import Notes
 from freehold_apiserver.resources import Registry, Resource
@@ -99,9 +98,9 @@ class Deleted:
 
 
 class Objects:
-    """Writes to a store, by the strategies of the kinds and the webhooks that are configured."""
+    """Writes to a store, by the strategies of the kinds and past a gate: the webhooks that are configured."""
 
-    def __init__(self, store: Store, registry: Registry, admission: Admission, now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, registry: Registry, admission: Gate, now: Callable[[], datetime]) -> None:
         self._store = store
         self._registry = registry
         self._admission = admission
@@ -148,7 +147,7 @@ class Objects:
         """Store a new object. Raises _Overtaken where there is one of its name."""
         self._require_namespace(resource, namespace, obj["metadata"].get("name", ""))
         self._decode(resource, obj, options, notes)
-        if self._admission.mutating:
+        if self._admission.mutates:
             managed = self._draft_owners(resource, None, obj, options, "") if managed is None else managed
             asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "", managed)
             obj = await self._mutate(asked, obj, notes)
@@ -161,7 +160,7 @@ class Objects:
         resource.strategy.prepare_create(obj)
         self._validate(resource, obj, None)
         self._record_owners(resource, None, obj, given, options, "", managed)
-        if self._admission.validating:
+        if self._admission.validates:
             asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "")
             await self._admission.validate(asked, notes)
         converted, answer = await self._convert_to_storage(resource, obj)
@@ -227,7 +226,7 @@ class Objects:
 
     def _waits(self, resource: Resource) -> bool:
         """Whether a write may wait for a webhook."""
-        return self._admission.active or resource.converter is not None
+        return self._admission.mutates or self._admission.validates or resource.converter is not None
 
     async def _mutate(self, asked: Attributes, obj: Json, notes: Notes) -> Json:
         """Return the object after the mutating webhooks, pruned and defaulted anew if they changed it."""
@@ -385,7 +384,7 @@ class Objects:
                 raise errors.conflict(resource.group, resource.plural, key[1], why)
         obj = copy.deepcopy(old.obj)
         resource.strategy.prepare_delete(obj)
-        if self._admission.active:
+        if self._admission.mutates or self._admission.validates:
             await self._admit_deletion(resource, key, old, options, notes, named=named)
         # No await from here on.
         self._require_unchanged(resource, key, old)
@@ -445,7 +444,7 @@ class Objects:
         given = meta.get("managedFields")
         _take_identity(key, meta, was)
         self._decode(resource, obj, options, notes)
-        if self._admission.mutating:
+        if self._admission.mutates:
             if managed is None:
                 obj["metadata"]["managedFields"] = given
                 managed = self._draft_owners(resource, before, obj, options, subresource)
@@ -457,7 +456,7 @@ class Objects:
         resource.strategy.prepare_update(obj, before, subresource)
         self._validate(resource, obj, before)
         self._record_owners(resource, before, obj, given, options, subresource, managed)
-        if self._admission.validating:
+        if self._admission.validates:
             asked = self._attributes(resource, "UPDATE", key[0], obj, before, options, subresource)
             await self._admission.validate(asked, notes)
         obj["apiVersion"] = before["apiVersion"]
@@ -477,7 +476,7 @@ class Objects:
         """Prune and default by schema; unknown and duplicate fields are errors, warnings or ignored."""
         unknown = metadata.normalize(obj["metadata"])
         findings = resource.strategy.decode(obj)
-        notes.warnings += findings.warnings
+        notes.add(findings.warnings)
         problems = [f'unknown field "{path}"' for path in (*unknown, *findings.unknown_fields)]
         problems += [f'duplicate field "{path}"' for path in options.duplicates]
         if problems and options.field_validation == "Strict":
@@ -486,7 +485,7 @@ class Objects:
                 f"strict decoding error: {', '.join(problems)}"
             )
         if options.field_validation == "Warn":
-            notes.warnings += problems
+            notes.add(problems)
 
     def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
         found = metadata.errors(obj["metadata"], old["metadata"] if old else None, resource.names)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from aiohttp import web
 
 from freehold_apiserver import batches
+from freehold_apiserver.admission.attributes import OpenGate
 from freehold_apiserver.admission.configurations import configuration_resources
 from freehold_apiserver.admission.dispatch import Admission
 from freehold_apiserver.authentication import Authentication
@@ -59,7 +60,8 @@ class ApiServer:
         self._registry = Registry((*built_in_resources(), *configuration_resources(), crd))
         self._webhooks = WebhookClient(services)
         self._objects = Objects(store, self._registry, Admission(store, self._registry, self._webhooks), now)
-        self._definitions = Definitions(store, self._objects, self._registry, crd, self._webhooks)
+        own = Objects(store, self._registry, OpenGate(), now)
+        self._definitions = Definitions(store, own, self._registry, crd, self._webhooks)
         self._closing = asyncio.Event()
         self._reader = Reader(store, self._objects, self._registry, now)
         self._authentication = Authentication(token)

@@ -175,6 +175,20 @@ async def test_denied_deletion_holds_up_nothing_else_in_the_background(served: A
     await served.gone(f"{inside}/a")
 
 
+async def test_webhook_that_is_not_there_stops_no_start(hooks: WebhookServer, clock: Clock) -> None:
+    """Its CRDs are brought up to date at the start, when no webhook of theirs can be there yet."""
+    store, crd = Store.open(":memory:"), widget_crd()
+    for versions in (crd["spec"]["versions"], crd["spec"]["versions"][:1]):
+        server = ApiServer(store, [{**crd, "spec": {**crd["spec"], "versions": versions}}], now=clock)
+        async with aiohttp.ClientSession() as session:
+            api = Api(await server.start(), session)
+            if len(versions) == 2:
+                await api.made(VALIDATING, configuration(hooks, "*"))
+            assert (await api.post(WIDGETS, widget("a"))).code == 500
+        await server.stop()
+    store.close()
+
+
 async def test_requests_of_a_batch_are_sent_to_webhooks(served: Api, hooks: WebhookServer) -> None:
     hooks.answers["/hook"] = deny(message="no")
     await served.made(VALIDATING, configuration(hooks))
