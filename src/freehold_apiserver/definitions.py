@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from freehold_apiserver.crds import COLLECTION, serve, serve_stored
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.objects import Objects, WriteOptions
+from freehold_apiserver.objects import Objects
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Store
 from freehold_apiserver.webhook_client import WebhookClient
+from freehold_apiserver.write_options import WriteOptions
 
 _LOG = logging.getLogger(__name__)
 NAMESPACES = ("default", "kube-system")

@@ -11,9 +11,10 @@ import logging
 from collections.abc import Iterator
 
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.objects import FOREGROUND, ORPHAN, DeleteOptions, Objects, WriteOptions
+from freehold_apiserver.objects import FOREGROUND, ORPHAN, Objects
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Key, Store, Stored, key_of
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 
 _LOG = logging.getLogger(__name__)
 Place = tuple[str, Key]
@@ -26,7 +27,8 @@ def refusals_logged(what: str) -> Iterator[None]:
     try:
         yield
     except ApiError as problem:
-        _LOG.warning("background work on %s was refused: %s", what, problem.message)
+        if problem.code != 404:
+            _LOG.warning("background work on %s was refused: %s", what, problem.message)
 
 
 class GarbageCollector:

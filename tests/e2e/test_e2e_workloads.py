@@ -45,7 +45,7 @@ def installation(namespace: str) -> list[Json]:
             spec={"minAvailable": 1, "selector": {"matchLabels": labels}}),
         obj("networking.k8s.io/v1", "NetworkPolicy", "operator",
             spec={"podSelector": {"matchLabels": labels}, "policyTypes": ["Ingress"],
-                  "ingress": [{"ports": [{"port": 9443}]}]}),
+                  "ingress": [{"ports": [{"port": 9443, "protocol": "TCP"}]}]}),
     ]  # fmt: skip
 
 

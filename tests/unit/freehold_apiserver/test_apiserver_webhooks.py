@@ -19,12 +19,13 @@ from freehold_apiserver import objects
 from freehold_apiserver.admission.dispatch import Admission
 from freehold_apiserver.builtins import built_in_resources
 from freehold_apiserver.errors import Notes
-from freehold_apiserver.objects import DeleteOptions, Objects, WriteOptions
+from freehold_apiserver.objects import Objects
 from freehold_apiserver.patches import MERGE
 from freehold_apiserver.resources import Registry
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from freehold_apiserver.webhook_client import WebhookClient
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 from harness.webhook_server import Json, WebhookServer, allow, deny, review, webhook_server
 
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -186,6 +187,27 @@ async def test_webhook_that_is_not_there_stops_no_start(hooks: WebhookServer, cl
                 await api.made(VALIDATING, configuration(hooks, "*"))
             assert (await api.post(WIDGETS, widget("a"))).code == 500
         await server.stop()
+    store.close()
+
+
+async def test_stop_does_not_wait_for_webhooks_of_background_work(
+    hooks: WebhookServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("freehold_apiserver.server._PATIENCE", 0.05)
+    store = Store.open(":memory:")
+    services = {("tools", "hook"): hooks.url.removeprefix("https://")}
+    server = ApiServer(store, [widget_crd()], now=clock, services=services)
+    async with aiohttp.ClientSession() as session:
+        api = Api(await server.start(), session)
+        owner = (await api.made(CONFIG_MAPS, config_map("owner")))["metadata"]
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
+        await api.made(WIDGETS, widget("owned", ownerReferences=[reference]))
+        await api.made(VALIDATING, configuration(hooks, timeoutSeconds=30))
+        with held(hooks) as until_asked:
+            await api.delete(f"{CONFIG_MAPS}/owner")
+            await until_asked()
+            await asyncio.wait_for(server.stop(), 20)
+    assert store.get(f"{GROUP}/widgets", ("default", "owned")), "the webhook had not allowed it"
     store.close()
 
 
