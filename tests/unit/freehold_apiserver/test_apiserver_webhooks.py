@@ -6,6 +6,7 @@ What webhooks do on any API server is in ``tests/e2e/test_e2e_webhooks.py`` and 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -28,6 +29,7 @@ from freehold_apiserver.webhook_client import WebhookClient
 from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 from harness.webhook_server import Json, WebhookServer, allow, deny, review, webhook_server
 
+MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 NAMES = ("hook.tools.svc",)
 
@@ -209,6 +211,51 @@ async def test_stop_does_not_wait_for_webhooks_of_background_work(
             await asyncio.wait_for(server.stop(), 20)
     assert store.get(f"{GROUP}/widgets", ("default", "owned")), "the webhook had not allowed it"
     store.close()
+
+
+def answered(**response: Any) -> Callable[[Json], Json]:
+    return lambda request: review(request, **response)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda request: b"\xff\xfe", lambda request: b"[" * 100_000, lambda request: b"", lambda request: b"null",
+        lambda request: [1], lambda request: "text", lambda request: {"response": []}, lambda request: {"response": {}},
+        lambda request: (302, b""), lambda request: (404, b"{}"), lambda request: {**review(request), "kind": 7},
+        answered(allowed="yes"), answered(allowed=True, warnings="w"), answered(allowed=True, status="s"),
+        answered(allowed=True, patch=7, patchType="JSONPatch"), answered(allowed=True, patchType="JSONPatch"),
+        answered(allowed=True, patch="?", patchType="JSONPatch"), answered(allowed=True, patch="WzFd", patchType="M"),
+        answered(allowed=True, patch="e30=", patchType="JSONPatch"),
+        answered(allowed=True, patch="bnVsbA==", patchType=7),
+    ],
+)  # fmt: skip
+async def test_answer_of_any_form_is_a_failed_call(served: Api, hooks: WebhookServer, answer: Any) -> None:
+    hooks.answers["/hook"] = answer
+    await served.made(MUTATING, {**configuration(hooks), "kind": "MutatingWebhookConfiguration"})
+    refused = await served.post(WIDGETS, widget("a"))
+    assert (refused.code, refused.json["reason"]) == (500, "InternalError")
+    wanted = 'Internal error occurred: failed calling webhook "hook.test.freehold.dev": '
+    assert refused.message.startswith(wanted) and len(refused.message) > len(wanted)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        "[1]", '[{"op": "add"}]', '[{"op": "remove", "path": "/kind"}]', '[{"op": "remove", "path": "/metadata"}]',
+        '[{"op": "replace", "path": "/apiVersion", "value": "v9"}]', '[{"op": "replace", "path": "", "value": []}]',
+        '[{"op": "remove", "path": "/metadata/name"}]', '[{"op": "add", "path": "/metadata/name", "value": 7}]',
+        '[{"op": "add", "path": "/metadata/namespace", "value": "other"}]',
+        '[{"op": "add", "path": "/metadata/labels", "value": 7}]', '[{"op": "add", "path": "/spec", "value": [7]}]',
+    ],
+)  # fmt: skip
+async def test_patch_of_any_form_is_refused_with_a_reason(served: Api, hooks: WebhookServer, operations: str) -> None:
+    patch = base64.b64encode(operations.encode()).decode()
+    hooks.answers["/hook"] = answered(allowed=True, patch=patch, patchType="JSONPatch")
+    await served.made(MUTATING, {**configuration(hooks), "kind": "MutatingWebhookConfiguration"})
+    refused = await served.post(WIDGETS, widget("a"))
+    assert refused.code in (400, 422, 500) and "server log" not in refused.message
+    assert not (await served.get(ALL_WIDGETS)).json["items"]
 
 
 async def test_requests_of_a_batch_are_sent_to_webhooks(served: Api, hooks: WebhookServer) -> None:
