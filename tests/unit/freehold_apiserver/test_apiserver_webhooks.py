@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
@@ -27,7 +28,7 @@ from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from freehold_apiserver.webhook_client import WebhookClient
 from freehold_apiserver.write_options import DeleteOptions, WriteOptions
-from harness.webhook_server import Json, WebhookServer, allow, deny, review, webhook_server
+from harness.webhook_server import Json, WebhookServer, allow, converting, deny, review, webhook_server
 
 MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -190,6 +191,40 @@ async def test_webhook_that_is_not_there_stops_no_start(hooks: WebhookServer, cl
             assert (await api.post(WIDGETS, widget("a"))).code == 500
         await server.stop()
     store.close()
+
+
+async def test_background_work_on_an_object_of_an_older_version_keeps_its_fields(
+    served: Api, hooks: WebhookServer
+) -> None:
+    """The finalizer of a deletion in the foreground goes; the spec, which has other fields now, is converted."""
+
+    def renamed(obj: Json, version: str) -> Json:
+        spec = dict(obj.get("spec") or {})
+        old, new = ("size", "extent") if version.endswith("v1beta1") else ("extent", "size")
+        return {**obj, "spec": {new: spec.pop(old), **spec} if old in spec else spec}
+
+    hooks.answers["/convert"] = converting(renamed)
+    service = {"namespace": "tools", "name": "hook", "path": "/convert"}
+    webhook = {"clientConfig": {"service": service, "caBundle": hooks.authority}, "conversionReviewVersions": ["v1"]}
+    crd = widget_crd(group="old.freehold.dev", conversion={"strategy": "Webhook", "webhook": webhook})
+    crd["metadata"]["name"] = "widgets.old.freehold.dev"
+    extent = {"type": "object", "properties": {"extent": {"type": "integer"}}}
+    crd["spec"]["versions"][1]["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": extent}}}
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    path = "/apis/old.freehold.dev/v1beta1/namespaces/default/widgets"
+    await served.made(crds, crd)
+    made = widget("a", {"size": 7}, finalizers=["freehold.dev/held"])
+    await served.made(path.replace("v1beta1", "v1"), {**made, "apiVersion": "old.freehold.dev/v1"})
+    versions = [{**each, "storage": not each["storage"]} for each in crd["spec"]["versions"]]
+    assert (await served.merge(f"{crds}/widgets.old.freehold.dev", {"spec": {"versions": versions}})).code == 200
+    await served.delete(f"{path}/a", {"propagationPolicy": "Foreground"})
+    found: Json = {}
+    async with served.session.get(f"{served.url}{path}", params={"watch": "true", "timeoutSeconds": "60"}) as events:
+        async for line in events.content:
+            found = json.loads(line)["object"]
+            if found["metadata"]["finalizers"] == ["freehold.dev/held"]:
+                break
+    assert found["metadata"]["finalizers"] == ["freehold.dev/held"] and found["spec"] == {"extent": 7}
 
 
 async def test_stop_does_not_wait_for_webhooks_of_background_work(
