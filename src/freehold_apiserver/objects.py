@@ -196,6 +196,10 @@ class Objects:
         return changed
 
     async def _convert_to_storage(self, resource: Resource, obj: Json) -> tuple[Json, Json]:
+        """Return the object as it is stored, and as it is answered."""
+        if resource.converter is None:
+            obj["apiVersion"] = resource.storage_api_version
+            return obj, obj
         storage = self._registry.of_collection(resource.collection) or resource
         return await to_storage(obj, resource, storage)
 
@@ -222,7 +226,7 @@ class Objects:
 
         async def attempt() -> Stored:
             old = self.get(resource, *key)
-            before = (await show([old], resource))[0].obj
+            before = old.obj if resource.converter is None else (await show([old], resource))[0].obj
             given = resource.to_storage(copy.deepcopy(obj) if waits else obj)
             return await self._replace(resource, key, old, before, given, options, notes, subresource)
 
@@ -244,7 +248,7 @@ class Objects:
 
         async def attempt() -> Stored:
             old = self.get(resource, *key)
-            before = (await show([old], resource))[0].obj
+            before = old.obj if resource.converter is None else (await show([old], resource))[0].obj
             base = resource.shown(before)
             patched = patches.apply_to(base, patch, content_type, resource.schema, custom=custom)
             bounds.require_shallow(patched)
@@ -363,7 +367,8 @@ class Objects:
             await self._admission.validate(asked, notes)
         obj["apiVersion"] = before["apiVersion"]
         changed = not is_same(obj, before) or old.obj["apiVersion"] != resource.storage_api_version
-        converted, answer = await self._convert_to_storage(resource, {**obj, "apiVersion": resource.api_version})
+        obj["apiVersion"] = resource.api_version
+        converted, answer = await self._convert_to_storage(resource, obj)
         # No await from here on.
         self._require_unchanged(resource, key, old)
         if not changed:
