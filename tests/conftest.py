@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import ssl
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 from ibm_cloud_sdk_core import http_adapter
 
+from freehold.controllers.logs import OURS
 from harness.findings import FINDING
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
@@ -54,6 +56,14 @@ def no_proxy_to_this_machine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("no_proxy", ",".join(filter(None, (given, "127.0.0.1", "localhost"))))
         yield
+
+
+@pytest.fixture(autouse=True)
+def levels_of_our_loggers() -> Iterator[None]:
+    """A command that ran in this process has set them; a later test may look for a secret at debug level."""
+    yield
+    for name in OURS:
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 class _Untrusting(ssl.SSLContext):

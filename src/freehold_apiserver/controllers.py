@@ -15,9 +15,10 @@ from datetime import datetime, timedelta
 from freehold_apiserver import crds
 from freehold_apiserver.errors import ApiError, Notes
 from freehold_apiserver.garbage import GarbageCollector, refusals_logged
-from freehold_apiserver.objects import DeleteOptions, Objects, WriteOptions
+from freehold_apiserver.objects import Objects
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Store, Stored, key_of
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 
 _LOG = logging.getLogger(__name__)
 _NAMESPACES = "/namespaces"

@@ -42,9 +42,6 @@ async def to_storage(obj: Json, resource: Resource, storage: Resource) -> tuple[
 
     Returns it also as ``resource`` shows it then. Raises 500 where the webhook fails.
     """
-    if storage.converter is None:
-        converted = {**obj, "apiVersion": resource.storage_api_version}
-        return converted, converted
     converted = (await _converted([obj], storage))[0]
     structural.default(converted, storage.schema)
     return converted, (await _converted([converted], resource))[0]

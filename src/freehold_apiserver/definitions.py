@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from freehold_apiserver.crds import COLLECTION, serve, serve_stored
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.objects import Objects, WriteOptions
+from freehold_apiserver.objects import Objects
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Store
 from freehold_apiserver.webhook_client import WebhookClient
+from freehold_apiserver.write_options import WriteOptions
 
 _LOG = logging.getLogger(__name__)
 NAMESPACES = ("default", "kube-system")
@@ -56,10 +57,26 @@ class Definitions:
         if self._store.get(COLLECTION, ("", name)) is None:
             await self._objects.create(self._crd, "", crd, WriteOptions(), notes)
         else:
+            await self._forget_versions(name, crd)
             # The caller determines the content of these CRDs, so resourceVersions are not compared.
             await self._objects.update(self._crd, ("", name), crd, WriteOptions(), notes)
         for warning in notes.warnings:
             _LOG.warning("CRD %s: %s", name, warning)
+
+    async def _forget_versions(self, name: str, crd: Json) -> None:
+        """Forget the stored versions that a new CRD lacks, where objects of one can be read as those of another.
+
+        Otherwise the CRD would be refused, as on a real server, and this one would not start after an upgrade.
+        """
+        old = copy.deepcopy(self._objects.get(self._crd, "", name).obj)
+        if (crd["spec"].get("conversion") or {}).get("strategy", "None") != "None":
+            return
+        known = [each["name"] for each in crd["spec"]["versions"]]
+        stored = old["status"]["storedVersions"]
+        kept = [each for each in stored if each in known]
+        if kept != stored:
+            old["status"]["storedVersions"] = kept
+            await self._objects.update(self._crd, ("", name), old, WriteOptions(), Notes(), "status")
 
     async def create_namespaces(self) -> None:
         """Create the standard namespaces that are missing."""

@@ -104,7 +104,7 @@ class Notes:
     warnings: list[str] = field(default_factory=list)
 
     def add(self, texts: Sequence[str]) -> None:
-        """Add the warnings of a webhook; one that fits in no header is dropped, as upstream does."""
+        """Add warnings, each once; one that fits in no header is dropped, as upstream does."""
         self.warnings += [each for each in texts if each not in self.warnings and each.isprintable()]
 
     def headers(self) -> list[tuple[str, str]]:

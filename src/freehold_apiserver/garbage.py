@@ -11,9 +11,11 @@ import logging
 from collections.abc import Iterator
 
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.objects import FOREGROUND, ORPHAN, DeleteOptions, Objects, WriteOptions
+from freehold_apiserver.objects import FOREGROUND, ORPHAN, Objects
+from freehold_apiserver.patches import MERGE
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Change, Json, Key, Store, Stored, key_of
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 
 _LOG = logging.getLogger(__name__)
 Place = tuple[str, Key]
@@ -26,7 +28,8 @@ def refusals_logged(what: str) -> Iterator[None]:
     try:
         yield
     except ApiError as problem:
-        _LOG.warning("background work on %s was refused: %s", what, problem.message)
+        if problem.code != 404:
+            _LOG.warning("background work on %s was refused: %s", what, problem.message)
 
 
 class GarbageCollector:
@@ -126,13 +129,12 @@ class GarbageCollector:
         await self._patch(resource, dependant, {"ownerReferences": left})
 
     async def _patch(self, resource: Resource, stored: Stored, metadata: Json) -> None:
-        body = {
-            **stored.obj,
-            "apiVersion": resource.api_version,
-            "metadata": {**stored.obj["metadata"], **metadata},
-        }
+        """Change metadata of an object that is as it was found. A patch, as the object may be of an older version."""
+        body = {"metadata": {**metadata, "resourceVersion": stored.obj["metadata"]["resourceVersion"]}}
         with refusals_logged(f"{resource.plural} {key_of(stored)}"):
-            await self._objects.update(resource, key_of(stored), body, WriteOptions(), Notes())
+            await self._objects.patch(
+                resource, key_of(stored), body, MERGE, WriteOptions(), Notes(), custom=resource.custom
+            )  # fmt: skip
 
 
 _NO_OWNER: Json = {"apiVersion": "", "kind": "", "uid": ""}

@@ -14,13 +14,14 @@ from freehold_apiserver.access import REVIEWS, access_review
 from freehold_apiserver.authentication import Authentication
 from freehold_apiserver.conversion import show
 from freehold_apiserver.errors import ApiError, Notes
-from freehold_apiserver.objects import Objects, WriteOptions
+from freehold_apiserver.objects import Objects
 from freehold_apiserver.reading import JSON, Answer, Reader
 from freehold_apiserver.rendering import View
 from freehold_apiserver.requests import Target
 from freehold_apiserver.resources import Resource
 from freehold_apiserver.store import Json, Store, Stored, encode, key_of
 from freehold_apiserver.watching import Watch
+from freehold_apiserver.write_options import WriteOptions
 
 _LOG = logging.getLogger(__name__)
 
@@ -127,7 +128,11 @@ class Handlers:
                 page = listing.list_page(self._store, resource, target.namespace, request.query)
                 shown = replace(page, items=await show(page.items, resource))
                 for each in page.items:
-                    await self._objects.delete(resource, key_of(each), delete_options, notes, named=False)
+                    try:
+                        await self._objects.delete(resource, key_of(each), delete_options, notes, named=False)
+                    except ApiError as problem:
+                        if problem.code != 404:  # another client may have been faster while a webhook was asked
+                            raise
                 return _json(self._view(request, resource).page(shown), 200, notes.headers())
         raise errors.method_not_allowed(request.method)
 

@@ -10,21 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from freehold_apiserver import applying, bounds, errors, metadata, patches
-from freehold_apiserver.admission.attributes import Attributes, Operation
-from freehold_apiserver.admission.dispatch import Admission
+from freehold_apiserver.admission.attributes import NAMESPACES, Attributes, Gate, describe_write
 from freehold_apiserver.conversion import show, to_storage
 from freehold_apiserver.errors import Notes
 from freehold_apiserver.resources import Registry, Resource
 from freehold_apiserver.store import Json, Key, Store, Stored
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
+from freehold_apiserver.write_owners import draft_owners, record_owners
+from freehold_apiserver.write_steps import (
+    decode,
+    is_same,
+    read_metadata,
+    require_name,
+    require_same_name,
+    take_identity,
+    validate,
+)
 
-_NAMESPACES = "/namespaces"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """Finalizers that select the deletion policy for dependants (:mod:`freehold_apiserver.garbage`)."""
 _HOLDS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
@@ -44,53 +52,6 @@ class _Overtaken(Exception):
 
 
 @dataclass(frozen=True)
-class WriteOptions:
-    """Query parameters of every write. ``field_validation`` is Strict, Warn or Ignore.
-
-    ``field_manager`` is what the client calls itself; ``user_agent`` stands in for it where owners are recorded.
-    """
-
-    dry_run: bool = False
-    field_validation: str = "Warn"
-    duplicates: tuple[str, ...] = ()
-    field_manager: str = ""
-    user_agent: str = ""
-    force: bool = False
-
-    def shown(self, operation: str) -> Json:
-        """Return them as CreateOptions or UpdateOptions; those of a patch are the ones of what it does."""
-        given = {
-            "dryRun": ["All"] if self.dry_run else None, "fieldManager": self.field_manager or None,
-            "fieldValidation": self.field_validation,
-        }  # fmt: skip
-        return _options(f"{operation.title()}Options", given)
-
-
-@dataclass(frozen=True)
-class DeleteOptions:
-    """The body of a DELETE. Empty preconditions are not checked."""
-
-    dry_run: bool = False
-    uid: str = ""
-    resource_version: str = ""
-    propagation: str = "Background"
-
-    def shown(self) -> Json:
-        """Return them as DeleteOptions."""
-        checked = {"uid": self.uid, "resourceVersion": self.resource_version}
-        given = {
-            "dryRun": ["All"] if self.dry_run else None, "propagationPolicy": self.propagation,
-            "preconditions": {name: value for name, value in checked.items() if value} or None,
-        }  # fmt: skip
-        return _options("DeleteOptions", given)
-
-
-def _options(kind: str, given: Json) -> Json:
-    present = {name: value for name, value in given.items() if value is not None}
-    return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **present}
-
-
-@dataclass(frozen=True)
 class Deleted:
     """The result of a delete: the last state of the object, and whether it is removed or only marked."""
 
@@ -99,9 +60,9 @@ class Deleted:
 
 
 class Objects:
-    """Writes to a store, by the strategies of the kinds and the webhooks that are configured."""
+    """Writes to a store, by the strategies of the kinds and past a gate: the webhooks that are configured."""
 
-    def __init__(self, store: Store, registry: Registry, admission: Admission, now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, registry: Registry, admission: Gate, now: Callable[[], datetime]) -> None:
         self._store = store
         self._registry = registry
         self._admission = admission
@@ -118,15 +79,10 @@ class Objects:
         self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes
     ) -> Stored:
         """Create an object. Raises 400, 403 (namespace ends), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
-        meta = _checked(resource, namespace, obj)
+        meta = read_metadata(resource, namespace, obj)
         if meta.get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
-        if not meta.get("name"):
-            if not meta.get("generateName"):
-                problem = errors.FieldError.required("metadata.name", "name or generateName is required")
-                raise errors.invalid(resource.group, resource.kind, "", [problem])
-            if not isinstance(meta["generateName"], str):
-                raise errors.bad_request("metadata.generateName is of the wrong type: it must be of type string")
+        require_name(resource, meta)
 
         async def attempt() -> Stored:
             return await self._insert(resource, namespace, resource.to_storage(obj), options, notes)
@@ -147,22 +103,22 @@ class Objects:
     ) -> Stored:
         """Store a new object. Raises _Overtaken where there is one of its name."""
         self._require_namespace(resource, namespace, obj["metadata"].get("name", ""))
-        self._decode(resource, obj, options, notes)
-        if self._admission.mutating:
-            managed = self._draft_owners(resource, None, obj, options, "") if managed is None else managed
-            asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "", managed)
+        decode(resource, obj, options, notes)
+        if self._admission.mutates:
+            managed = draft_owners(resource, None, obj, options, "", self._now()) if managed is None else managed
+            asked = describe_write(resource, "CREATE", namespace, obj, None, options, "", managed)
             obj = await self._mutate(asked, obj, notes)
-            _checked(resource, namespace, obj)
+            require_name(resource, read_metadata(resource, namespace, obj))
         meta = obj["metadata"]
         if not meta.get("name"):
             meta["name"] = metadata.generated_name(meta["generateName"])
         key, given = (namespace, meta["name"]), meta.get("managedFields")
         metadata.stamp_new(meta, self._now())
         resource.strategy.prepare_create(obj)
-        self._validate(resource, obj, None)
-        self._record_owners(resource, None, obj, given, options, "", managed)
-        if self._admission.validating:
-            asked = self._attributes(resource, "CREATE", namespace, obj, None, options, "")
+        validate(resource, obj, None)
+        record_owners(resource, None, obj, given, options, "", self._now(), managed)
+        if self._admission.validates:
+            asked = describe_write(resource, "CREATE", namespace, obj, None, options, "")
             await self._admission.validate(asked, notes)
         converted, answer = await self._convert_to_storage(resource, obj)
         # No await from here on.
@@ -178,7 +134,7 @@ class Objects:
 
         Raises the errors of :meth:`create` and :meth:`update`, and 409 on a field that another manager owns.
         """
-        meta = _checked(resource, key[0], patch)
+        meta = read_metadata(resource, key[0], patch)
         if meta.setdefault("name", key[1]) != key[1]:
             raise errors.bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
@@ -227,7 +183,7 @@ class Objects:
 
     def _waits(self, resource: Resource) -> bool:
         """Whether a write may wait for a webhook."""
-        return self._admission.active or resource.converter is not None
+        return self._admission.mutates or self._admission.validates or resource.converter is not None
 
     async def _mutate(self, asked: Attributes, obj: Json, notes: Notes) -> Json:
         """Return the object after the mutating webhooks, pruned and defaulted anew if they changed it."""
@@ -239,64 +195,13 @@ class Objects:
         asked.resource.strategy.decode(changed)
         return changed
 
-    def _attributes(
-        self,
-        resource: Resource,
-        operation: Operation,
-        namespace: str,
-        obj: Json,
-        old: Json | None,
-        options: WriteOptions,
-        subresource: str,
-        managed: list[Json] | None = None,
-    ) -> Attributes:
-        """Describe a write to webhooks, with copies of the objects. ``managed`` stands in for what ``obj`` has."""
-        shown, name = copy.deepcopy(resource.shown(obj)), obj["metadata"].get("name", "")
-        if managed is not None:
-            shown["metadata"] = {**shown["metadata"], "managedFields": managed}
-        return Attributes(
-            resource, name if resource.collection == _NAMESPACES else namespace, name, subresource, operation, shown,
-            copy.deepcopy(resource.shown(old)) if old else None, options.shown(operation), options.dry_run,
-        )  # fmt: skip
-
-    def _draft_owners(
-        self, resource: Resource, old: Json | None, obj: Json, options: WriteOptions, subresource: str
-    ) -> list[Json]:
-        """Find the owners of fields before webhooks change any: nobody owns what a webhook sets."""
-        draft = copy.deepcopy(obj)
-        if old is None:
-            metadata.stamp_new(draft["metadata"], self._now())
-            resource.strategy.prepare_create(draft)
-        else:
-            resource.strategy.prepare_update(draft, old, subresource)
-        self._record_owners(resource, old, draft, obj["metadata"].get("managedFields"), options, subresource, None)
-        found: list[Json] = draft["metadata"].get("managedFields") or []
-        return found
-
     async def _convert_to_storage(self, resource: Resource, obj: Json) -> tuple[Json, Json]:
+        """Return the object as it is stored, and as it is answered."""
+        if resource.converter is None:
+            obj["apiVersion"] = resource.storage_api_version
+            return obj, obj
         storage = self._registry.of_collection(resource.collection) or resource
         return await to_storage(obj, resource, storage)
-
-    def _record_owners(
-        self,
-        resource: Resource,
-        old: Json | None,
-        obj: Json,
-        given: Any,
-        options: WriteOptions,
-        subresource: str,
-        managed: list[Json] | None,
-    ) -> None:
-        """Set ``managedFields``: those of an apply, or what this write makes of the recorded owners."""
-        if managed is None:
-            name = options.field_manager or options.user_agent or "unknown"
-            now = metadata.timestamp(self._now())
-            managed = applying.tracked(
-                resource, old, obj, given, name, bool(options.field_manager), subresource, now
-            )  # fmt: skip
-        obj["metadata"].pop("managedFields", None)
-        if managed:
-            obj["metadata"]["managedFields"] = managed
 
     async def update(
         self,
@@ -309,7 +214,7 @@ class Objects:
     ) -> Stored:
         """Replace the object, or only its ``subresource``. Raises 400, 404, 409 Conflict, 422 Invalid."""
         self.get(resource, *key)
-        meta = _checked(resource, key[0], obj)
+        meta = read_metadata(resource, key[0], obj)
         if meta.get("name", key[1]) != key[1]:
             raise errors.bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
@@ -321,7 +226,7 @@ class Objects:
 
         async def attempt() -> Stored:
             old = self.get(resource, *key)
-            before = (await show([old], resource))[0].obj
+            before = old.obj if resource.converter is None else (await show([old], resource))[0].obj
             given = resource.to_storage(copy.deepcopy(obj) if waits else obj)
             return await self._replace(resource, key, old, before, given, options, notes, subresource)
 
@@ -343,7 +248,7 @@ class Objects:
 
         async def attempt() -> Stored:
             old = self.get(resource, *key)
-            before = (await show([old], resource))[0].obj
+            before = old.obj if resource.converter is None else (await show([old], resource))[0].obj
             base = resource.shown(before)
             patched = patches.apply_to(base, patch, content_type, resource.schema, custom=custom)
             bounds.require_shallow(patched)
@@ -385,7 +290,7 @@ class Objects:
                 raise errors.conflict(resource.group, resource.plural, key[1], why)
         obj = copy.deepcopy(old.obj)
         resource.strategy.prepare_delete(obj)
-        if self._admission.active:
+        if self._admission.mutates or self._admission.validates:
             await self._admit_deletion(resource, key, old, options, notes, named=named)
         # No await from here on.
         self._require_unchanged(resource, key, old)
@@ -409,7 +314,7 @@ class Objects:
         self, resource: Resource, key: Key, old: Stored, options: DeleteOptions, notes: Notes, *, named: bool
     ) -> None:
         before = copy.deepcopy(resource.shown((await show([old], resource))[0].obj))
-        namespace = key[1] if resource.collection == _NAMESPACES else key[0]
+        namespace = key[1] if resource.collection == NAMESPACES else key[0]
         asked = Attributes(
             resource, namespace, key[1] if named else "", "", "DELETE", None, before, options.shown(), options.dry_run
         )
@@ -443,26 +348,27 @@ class Objects:
         if meta.get("resourceVersion") and meta["resourceVersion"] != was["resourceVersion"]:
             raise errors.conflict(resource.group, resource.plural, key[1], errors.STALE)
         given = meta.get("managedFields")
-        _take_identity(key, meta, was)
-        self._decode(resource, obj, options, notes)
-        if self._admission.mutating:
+        take_identity(key, meta, was)
+        decode(resource, obj, options, notes)
+        if self._admission.mutates:
             if managed is None:
                 obj["metadata"]["managedFields"] = given
-                managed = self._draft_owners(resource, before, obj, options, subresource)
+                managed = draft_owners(resource, before, obj, options, subresource, self._now())
                 obj["metadata"].pop("managedFields")
-            asked = self._attributes(resource, "UPDATE", key[0], obj, before, options, subresource, managed)
+            asked = describe_write(resource, "UPDATE", key[0], obj, before, options, subresource, managed)
             obj = await self._mutate(asked, obj, notes)
-            _require_same_name(resource, key, obj)
-            _take_identity(key, obj["metadata"], was)
+            require_same_name(resource, key, obj)
+            take_identity(key, obj["metadata"], was)
         resource.strategy.prepare_update(obj, before, subresource)
-        self._validate(resource, obj, before)
-        self._record_owners(resource, before, obj, given, options, subresource, managed)
-        if self._admission.validating:
-            asked = self._attributes(resource, "UPDATE", key[0], obj, before, options, subresource)
+        validate(resource, obj, before)
+        record_owners(resource, before, obj, given, options, subresource, self._now(), managed)
+        if self._admission.validates:
+            asked = describe_write(resource, "UPDATE", key[0], obj, before, options, subresource)
             await self._admission.validate(asked, notes)
         obj["apiVersion"] = before["apiVersion"]
-        changed = not _same(obj, before) or old.obj["apiVersion"] != resource.storage_api_version
-        converted, answer = await self._convert_to_storage(resource, {**obj, "apiVersion": resource.api_version})
+        changed = not is_same(obj, before) or old.obj["apiVersion"] != resource.storage_api_version
+        obj["apiVersion"] = resource.api_version
+        converted, answer = await self._convert_to_storage(resource, obj)
         # No await from here on.
         self._require_unchanged(resource, key, old)
         if not changed:
@@ -472,27 +378,6 @@ class Objects:
             last = self._store.remove(resource.collection, key)
             return last if before is old.obj else Stored(last.revision, obj, b"")
         return self._save(resource, key, answer, converted, options)
-
-    def _decode(self, resource: Resource, obj: Json, options: WriteOptions, notes: Notes) -> None:
-        """Prune and default by schema; unknown and duplicate fields are errors, warnings or ignored."""
-        unknown = metadata.normalize(obj["metadata"])
-        findings = resource.strategy.decode(obj)
-        notes.warnings += findings.warnings
-        problems = [f'unknown field "{path}"' for path in (*unknown, *findings.unknown_fields)]
-        problems += [f'duplicate field "{path}"' for path in options.duplicates]
-        if problems and options.field_validation == "Strict":
-            raise errors.bad_request(
-                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-                f"strict decoding error: {', '.join(problems)}"
-            )
-        if options.field_validation == "Warn":
-            notes.warnings += problems
-
-    def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
-        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, resource.names)
-        found += resource.strategy.validate(obj, old)
-        if found:
-            raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
 
     def _save(self, resource: Resource, key: Key, answer: Json, converted: Json, options: WriteOptions) -> Stored:
         """Store ``converted``. Returns it as ``answer``, in the version of the request, where that is another one."""
@@ -507,7 +392,7 @@ class Objects:
     def _require_namespace(self, resource: Resource, namespace: str, name: str) -> None:
         if not resource.namespaced:
             return
-        found = self._store.get(_NAMESPACES, ("", namespace))
+        found = self._store.get(NAMESPACES, ("", namespace))
         if found is None:
             raise errors.not_found("", "namespaces", namespace)
         if found.obj["metadata"].get("deletionTimestamp"):
@@ -515,53 +400,3 @@ class Objects:
             cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated",
                      "field": "metadata.namespace"}  # fmt: skip
             raise errors.forbidden(resource.group, resource.plural, name, why, [cause])
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Whether the write changes nothing. Compares as JSON, because in Python 1 equals True."""
-    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _take_identity(key: Key, meta: Json, was: Json) -> None:
-    """Give the metadata of an update what only the server writes."""
-    metadata.restore_server_owned(meta, was)
-    meta.update(name=key[1], resourceVersion=was["resourceVersion"])
-    if key[0]:
-        meta["namespace"] = key[0]
-
-
-def _require_same_name(resource: Resource, key: Key, obj: Json) -> None:
-    """Refuse a webhook's change of the name or the namespace."""
-    for name, wanted in (("name", key[1]), ("namespace", key[0])):
-        if (obj["metadata"].get(name) or "") != wanted:
-            problem = errors.FieldError.invalid(f"metadata.{name}", obj["metadata"].get(name), "field is immutable")
-            raise errors.invalid(resource.group, resource.kind, key[1], [problem])
-
-
-def _checked(resource: Resource, namespace: str, obj: Any) -> Json:
-    """Read the metadata of the object in a request. Raises 400 when the object does not match the URL."""
-    if not isinstance(obj, dict):
-        raise errors.bad_request("the body of the request is not an object")
-    if not obj.get("kind"):
-        raise errors.bad_request(f"Object 'Kind' is missing in the body of the request; expected {resource.kind}")
-    given = (obj.get("apiVersion"), obj.get("kind"))
-    if given[0] != resource.api_version:
-        raise errors.bad_request(
-            f"the API version in the data ({given[0]}) does not match the expected API version ({resource.api_version})"
-        )
-    if given[1] != resource.kind:
-        raise errors.bad_request(
-            f"the kind in the data ({given[1]}) does not match the expected kind ({resource.kind})"
-        )
-    meta = obj.setdefault("metadata", {})
-    if not isinstance(meta, dict):
-        raise errors.bad_request("metadata of the object is not an object")
-    if not resource.namespaced:
-        meta.pop("namespace", None)
-    elif meta.get("namespace", namespace) != namespace:
-        raise errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-    else:
-        meta["namespace"] = namespace
-    return meta

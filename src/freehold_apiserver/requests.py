@@ -11,8 +11,8 @@ from typing import Any
 
 from freehold_apiserver import bounds, errors, protobuf
 from freehold_apiserver.errors import FieldError
-from freehold_apiserver.objects import DeleteOptions, WriteOptions
 from freehold_apiserver.store import Json
+from freehold_apiserver.write_options import DeleteOptions, WriteOptions
 
 MANAGER_LENGTH = 128
 

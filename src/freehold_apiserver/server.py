@@ -13,6 +13,7 @@ from types import MappingProxyType
 from aiohttp import web
 
 from freehold_apiserver import batches
+from freehold_apiserver.admission.attributes import OpenGate
 from freehold_apiserver.admission.configurations import configuration_resources
 from freehold_apiserver.admission.dispatch import Admission
 from freehold_apiserver.authentication import Authentication
@@ -30,6 +31,10 @@ from freehold_apiserver.store import Json, Store
 from freehold_apiserver.webhook_client import Services, WebhookClient
 
 NO_SERVICES: Services = MappingProxyType({})
+
+
+_PATIENCE = 2.0
+"""Seconds for what is under way when the server stops."""
 
 
 def _wall_clock() -> datetime:
@@ -59,7 +64,8 @@ class ApiServer:
         self._registry = Registry((*built_in_resources(), *configuration_resources(), crd))
         self._webhooks = WebhookClient(services)
         self._objects = Objects(store, self._registry, Admission(store, self._registry, self._webhooks), now)
-        self._definitions = Definitions(store, self._objects, self._registry, crd, self._webhooks)
+        own = Objects(store, self._registry, OpenGate(), now)
+        self._definitions = Definitions(store, own, self._registry, crd, self._webhooks)
         self._closing = asyncio.Event()
         self._reader = Reader(store, self._objects, self._registry, now)
         self._authentication = Authentication(token)
@@ -81,7 +87,7 @@ class ApiServer:
         app = web.Application(client_max_size=MAX_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handlers.handle)
         # Ends a watch at once when its client disconnects; safe, as a write that awaits has committed nothing yet.
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=_PATIENCE)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
         await site.start()
@@ -106,6 +112,9 @@ class ApiServer:
             await self._runner.cleanup()
             self._runner = None
         if self._background is not None:
-            await self._background
+            # Background work may wait for a webhook; what it did not commit is begun anew at the next start.
+            await asyncio.wait([self._background], timeout=_PATIENCE)
+            self._background.cancel()
+            await asyncio.wait([self._background])
             self._background = None
         await self._webhooks.close()

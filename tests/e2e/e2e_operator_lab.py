@@ -37,6 +37,7 @@ from freehold.controllers.settings import RingSecret, Settings
 from freehold.engine.clock import SystemClock
 from freehold.install.options import InstallOptions
 from freehold.kube.config import load
+from freehold.providers.aws.access import SIMULATED_SECRET_KEY
 from freehold.providers.crds import PLACEHOLDERS
 from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.ibm.access import IbmAccess
@@ -285,6 +286,7 @@ def clean(text: str) -> None:
     """Check that the log has no secret and no traceback."""
     assert "Traceback" not in text, text
     assert API_KEY not in text, "the API key is in the log"
+    assert SIMULATED_SECRET_KEY not in text, "the secret key is in the log"
     assert "Bearer" not in text and "apikey" not in text.casefold(), text
 
 

@@ -14,6 +14,7 @@ import sys
 from e2e_operator_lab import ServeOptions
 
 from freehold.controllers.app import Operator
+from freehold.controllers.logs import LogOptions, set_up_logs
 
 
 async def serve(wish: ServeOptions) -> None:
@@ -24,5 +25,5 @@ async def serve(wish: ServeOptions) -> None:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    set_up_logs(LogOptions("debug"), [logging.StreamHandler()])
     asyncio.run(serve(ServeOptions(**json.loads(sys.argv[1]))))

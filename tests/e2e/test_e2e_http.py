@@ -104,16 +104,18 @@ def test_error_messages_are_the_same(http: Http, spec: dict[str, Any], field: st
     assert answer.status_code == 422, answer.text
     # Servers up to 1.32 print objects in Go syntax, later ones (and ours) as JSON.
     said = causes(answer.json()).get(field, "").replace("map[string]interface {}", "")
-    assert said == message, answer.text
+    # Servers from 1.36 on leave out the type of an object that breaks a rule.
+    assert said in (message, message.replace('"object": ', "")), answer.text
     assert answer.json()["reason"] == "Invalid"
 
 
 def test_transition_rules(http: Http) -> None:
     http.made(http.widgets, http.widget("a", {"fixed": "x"}))
     answer = http.merge(f"{http.widgets}/a", {"spec": {"fixed": "y"}})
-    assert (answer.status_code, causes(answer.json())) == (
-        422,
-        {"spec.fixed": 'Invalid value: "string": fixed is immutable'},
+    assert answer.status_code == 422
+    # From 1.36 on servers print the value; earlier ones (and ours) its type.
+    assert (
+        causes(answer.json())["spec.fixed"].replace('"y"', '"string"') == 'Invalid value: "string": fixed is immutable'
     )
 
 

@@ -403,6 +403,20 @@ def test_overtaken_put_is_a_conflict(webhooks: Webhooks, http: Http) -> None:
     assert http.get(f"{http.widgets}/a").json()["spec"] == {"size": 1, "colour": "green", "nested": {"deep": True}}
 
 
+def test_deletion_that_was_overtaken_is_asked_about_again(webhooks: Webhooks, http: Http) -> None:
+    http.made(http.widgets, http.widget("a", {"size": 1}))
+
+    def overtaking(request: Json) -> Json:
+        if request["oldObject"]["spec"]["size"] == 1:
+            http.merge(f"{http.widgets}/a", {"spec": {"size": 2}})
+        return review(request, allowed=True)
+
+    webhooks.hooks.answers["/overtake"] = overtaking
+    webhooks.validating(webhooks.hook("/overtake", operations=("DELETE",)))
+    assert http.delete(f"{http.widgets}/a").status_code == 200
+    assert [each["oldObject"]["spec"]["size"] for each in webhooks.hooks.seen("/overtake")] == [1, 2]
+
+
 def test_object_that_came_in_between_is_there_already(webhooks: Webhooks, http: Http) -> None:
     def overtaking(request: Json) -> Json:
         if request["object"]["spec"]["size"] == 1:

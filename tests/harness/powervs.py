@@ -10,6 +10,7 @@ import copy
 import json
 import marshal
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -258,6 +259,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         uid = UID if beside is None else f"{len(self.together):08d}{UID[8:]}"
         self.object = StoredObject(manifest, self.clock.now, uid)
         self.events = Events()
+        self.repairs: Counter[str] = Counter()
         self.rings = HeldRing()
         self.around = around or ClusterContext(ClusterApiMode.OFF)
         self.passes = 0
@@ -286,6 +288,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
             Collections(self.wall, others.everything), collects=collects_new_objects(self.served, self.gates),
             reader=self.reader, secrets=self.new_secret_writer(),
+            on_repair=lambda kind, number: self.repairs.update({kind: number}),
         )  # fmt: skip
 
     def new_secret_writer(self) -> SecretWriter | None:

@@ -34,6 +34,19 @@ class WebhookServer:
         self.answers: dict[str, Answer] = {}
         self._seen: dict[str, list[Json]] = {}
         self._queries: dict[str, list[str]] = {}
+        self._connections = 0
+        self._changed = threading.Condition()
+
+    def count(self, opened: int) -> None:
+        """Count connections."""
+        with self._changed:
+            self._connections += opened
+            self._changed.notify_all()
+
+    def wait_until_closed(self) -> bool:
+        """Wait until no client is connected."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._connections, 60)
 
     def forget(self) -> None:
         """Drop answers and requests."""
@@ -121,6 +134,13 @@ class _Server(ThreadingHTTPServer):
     hook: WebhookServer
     daemon_threads = True
     block_on_close = False
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self.hook.count(1)
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.hook.count(-1)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that do not trust the certificate, or do not wait."""

@@ -134,6 +134,32 @@ def test_a_renamed_resource_is_renamed_back(kind: str, name: str) -> None:
     assert harness.ready()
 
 
+def test_what_others_changed_is_counted_and_an_edit_is_not() -> None:
+    """The metric freehold_drift_repaired_total: somebody works against the operator."""
+    harness = risen(Harness())
+    harness.for_a_while(LOOK)
+    assert not harness.repairs, "nothing was changed"
+    harness.object.patch({"spec": {"tags": [{"key": "team", "value": "blue"}]}})
+    harness.for_a_while(LOOK)
+    assert not harness.repairs, "the spec was"
+    strangers, vpc = harness.cloud.strangers, only(harness, "vpc")
+    strangers.rename(vpc["id"], "someone-elses-idea")
+    harness.for_a_while(LOOK)
+    assert harness.repairs["IBMPowerVSCluster"] == 1
+    strangers.detach(vpc["crn"], *marks(vpc))
+    harness.for_a_while(LOOK)
+    assert harness.repairs["IBMPowerVSCluster"] == 2
+    group = record(harness, only(harness, "security-group")["id"])
+    mine = next(rule for rule in group["rules"] if rule.get("port_min") == 6443)
+    strangers.send("DELETE", f"/vpc/us-south/v1/security_groups/{group['id']}/rules/{mine['id']}")
+    harness.for_a_while(LOOK)
+    assert harness.repairs["IBMPowerVSCluster"] == 3
+    strangers.delete(existing(harness, "connection")[0]["id"])
+    harness.for_a_while(LOOK)
+    assert harness.ready()
+    assert harness.repairs["IBMPowerVSCluster"] == 4
+
+
 def test_a_renamed_vpc_is_kept_when_a_stranger_has_taken_its_name() -> None:
     """It cannot be renamed back: this is reported, the stranger's VPC is left alone, and ours stays owned."""
     harness = risen(Harness())

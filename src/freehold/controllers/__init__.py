@@ -8,6 +8,7 @@
   what came of it.
 - ``objects.py``, ``other_objects.py``, ``owner_cluster.py``, ``secret_reader.py``, ``secret_writer.py``: reads and
   writes of the API server.
-- ``events.py``, ``metrics.py``, ``process_server.py``, ``observers.py``: what a person sees of it.
+- ``events.py``, ``observers.py``, ``metrics.py``, ``object_metrics.py``, ``health.py``, ``probes.py``,
+  ``process_server.py``, ``logs.py``, ``logged_port.py``: what a person, Kubernetes and Prometheus see of it.
 - ``plan``, ``keyring``, ``recovery``: folders of their own.
 """

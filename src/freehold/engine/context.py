@@ -265,9 +265,9 @@ class PassContext:
         """The command with which a person has surplus deleted."""
         return f"freehold prune {self.owner.name} -n {self.owner.namespace}"
 
-    def note_repair(self, key: NodeKey) -> None:
-        """Note that this pass brings back what was changed from outside, if that is the reason."""
-        if self.was_at_rest:
+    def note_repair(self, key: NodeKey, *, from_outside: bool = False) -> None:
+        """Note that this pass brings something back, if it was changed from outside: it was, or nothing else can be."""
+        if self.was_at_rest or from_outside:
             self.repaired.add(key)
 
     def come_back_after(self, seconds: float) -> None:

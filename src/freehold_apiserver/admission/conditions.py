@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from freehold_apiserver import errors
 from freehold_apiserver.admission.attributes import Attributes
 from freehold_apiserver.cel_functions import FUNCTIONS
-from freehold_apiserver.cel_rules import compile_expression, to_cel
-from freehold_apiserver.field_sets import of_object
+from freehold_apiserver.cel_rules import compile_expression
 from freehold_apiserver.store import Json
 
 if TYPE_CHECKING:
@@ -43,11 +42,9 @@ def conditions_hold(conditions: Sequence[Condition], asked: Attributes, request:
     """
     import cel  # only where there are conditions
 
-    schema = of_object(asked.resource.schema)
-    variables = {
-        "object": to_cel(request["object"], schema), "oldObject": to_cel(request["oldObject"], schema),
-        "request": {name: value for name, value in request.items() if name not in ("object", "oldObject")},
-    }  # fmt: skip
+    # Objects are untyped here, as upstream: they may not have been validated yet.
+    variables = {name: value for name, value in request.items() if name in ("object", "oldObject")}
+    variables["request"] = {name: value for name, value in request.items() if name not in variables}
     context = cel.Context(variables, dict(FUNCTIONS))
     failed = []
     for each in conditions:

@@ -36,16 +36,19 @@ class Admission:
         self._store = store
         self._registry = registry
         self._client = client
-        self.mutating: tuple[Hook, ...] = ()
-        self.validating: tuple[Hook, ...] = ()
+        self._mutating: tuple[Hook, ...] = ()
+        self._validating: tuple[Hook, ...] = ()
         self._read(MUTATING)
         self._read(VALIDATING)
         store.observe(self._follow)
 
     @property
-    def active(self) -> bool:
-        """Whether any webhook is configured."""
-        return bool(self.mutating or self.validating)
+    def mutates(self) -> bool:
+        return bool(self._mutating)
+
+    @property
+    def validates(self) -> bool:
+        return bool(self._validating)
 
     def _follow(self, collection: str, change: Change) -> None:
         self._read(collection)
@@ -56,19 +59,19 @@ class Admission:
         # In the order of the configurations' names, then in the order within them.
         hooks = tuple(hook for stored in self._store.scan(collection) for hook in read_hooks(stored.obj))
         if collection == MUTATING:
-            self.mutating = hooks
+            self._mutating = hooks
         else:
-            self.validating = hooks
+            self._validating = hooks
 
     async def mutate(self, asked: Attributes, notes: Notes) -> Json | None:
         """Return the object as the mutating webhooks want it; the very one that was given if they change nothing.
 
         Raises ApiError: a denial, or a webhook that fails and may not.
         """
-        if not self.mutating or _is_exempt(asked):
+        if not self._mutating or _is_exempt(asked):
             return asked.obj
         run = _Mutations(self, asked, notes)
-        hooks = self.mutating
+        hooks = self._mutating
         await run.call(hooks, again=False)
         if run.changed:
             await run.call(hooks, again=True)
@@ -76,9 +79,9 @@ class Admission:
 
     async def validate(self, asked: Attributes, notes: Notes) -> None:
         """Ask the validating webhooks. Raises ApiError: a denial, or a webhook that fails and may not."""
-        if not self.validating or _is_exempt(asked):
+        if not self._validating or _is_exempt(asked):
             return
-        calls = [(hook, found[1]) for hook in self.validating if (found := await self.prepare(hook, asked))]
+        calls = [(hook, found[1]) for hook in self._validating if (found := await self.prepare(hook, asked))]
         outcomes = await asyncio.gather(*(self._validated(*call, notes) for call in calls), return_exceptions=True)
         for problem in outcomes:
             if isinstance(problem, BaseException):

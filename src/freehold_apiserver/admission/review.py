@@ -72,9 +72,9 @@ def read_verdict(review: Any, uid: str, version: str, *, mutating: bool) -> Verd
 def _require_v1(review: Json, response: Json, uid: str) -> None:
     if response.get("uid") != uid:
         raise _refused(f'expected response.uid="{uid}", got "{response.get("uid") or ""}"')
-    given, wanted = (review.get("apiVersion", ""), review.get("kind", "")), (f"{GROUP}/v1", "AdmissionReview")
-    if given != wanted:
-        raise _refused(f"expected webhook response of {', Kind='.join(wanted)}, got {', Kind='.join(given)}")
+    given = f"{review.get('apiVersion', '')}, Kind={review.get('kind', '')}"
+    if given != f"{GROUP}/v1, Kind=AdmissionReview":
+        raise _refused(f"expected webhook response of {GROUP}/v1, Kind=AdmissionReview, got {given}")
 
 
 def _require_patch_type(response: Json, *, mutating: bool) -> None:

@@ -106,7 +106,7 @@ CODES: dict[type[engine_errors.CloudError], str] = {
     engine_errors.Unavailable:
         "RequestTimeout RequestTimeoutException RequestTimeTooSkewed PaginationTokenExpiredException "
         "PaginationTokenExpired ExpiredNextToken ExpiredNextTokenException InvalidNextToken "
-        "InvalidNextTokenException InvalidPaginationToken",
+        "InvalidNextTokenException InvalidPaginationToken IDPCommunicationError",
     engine_errors.Unknown:
         "InternalError InternalFailure InternalServiceError InternalServiceException InternalServerError "
         "ServerException ServiceFailure ServiceFailureException ServiceUnavailable ServiceUnavailableException "
@@ -216,6 +216,10 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
      engine_errors.NotReady),
     ("InvalidInstance", "RegisterInstancesWithLoadBalancer", "EC2 instance i-1 is not in the same VPC as ELB.",
      engine_errors.NotFound),
+    *(
+        (code, "AssumeRoleWithWebIdentity", "no", engine_errors.Denied)
+        for code in ("AccessDenied", "InvalidIdentityToken", "ExpiredTokenException", "IDPRejectedClaim")
+    ),
     ("InvalidInstance", "DescribeInstanceHealth", "Could not find EC2 instance i-1.", engine_errors.NotFound),
 ]  # fmt: skip
 """EC2 says AuthFailure also of what a service keeps, the address of a NAT gateway that is being deleted: waiting helps,

@@ -128,12 +128,14 @@ async def test_a_renewed_token_is_read_when_the_session_has_ended(
 
 
 async def test_a_token_of_another_service_account_is_refused_with_what_to_do(
-    client: AwsClient, irsa: TokenFile
+    client: AwsClient, irsa: TokenFile, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """And nothing else is said: botocore would log the traceback of each try."""
     secret = irsa.renew(name="default")
     with pytest.raises(errors.Denied) as refused:
         await client.account()
     assert "Let the trust policy of the role in AWS_ROLE_ARN allow it" in str(refused.value)
+    assert [record for record in caplog.records if record.exc_info] == []
     assert secret not in str(refused.value)
 
 

@@ -59,6 +59,14 @@ def test_a_port_in_use_is_said_with_the_option(option: str) -> None:
     )
 
 
+def test_an_address_of_another_machine_is_said() -> None:
+    with pytest.raises(CliError) as refused, serve_onlookers(None, ("192.0.2.1", 8080)):
+        pass
+    assert str(refused.value) == (
+        "--health-address 192.0.2.1:8080 cannot be used: Cannot assign requested address; choose another one"
+    )
+
+
 @pytest.mark.parametrize(
     "words",
     [

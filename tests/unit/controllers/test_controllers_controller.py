@@ -372,7 +372,7 @@ async def test_dead_watch_task_is_started_again(
         await seen.until(lambda passes: passes.get("a") == 1)
         await client.patch(WIDGETS, key("a"), {"spec": {"size": 5}})
         await seen.until(lambda passes: passes["a"] >= 2)
-        assert controller.read_health().restarts == 1
+        assert (controller.read_health().restarts, controller.read_health().deaths) == (1, 1)
     assert "died and is started again" in caplog.text
 
 

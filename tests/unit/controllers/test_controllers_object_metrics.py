@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -300,6 +303,17 @@ def test_values_in_expressions_are_those_that_the_code_has() -> None:
             assert values <= known[label], what
 
 
+PROMTOOL = shutil.which("promtool")
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool of Prometheus is not on PATH")
+def test_alerts_fire_when_they_should() -> None:
+    """By Prometheus' own evaluation: leaders that change, restarts, throttling, blocked objects."""
+    cases = FOLDER.parents[1] / "tests/data/monitoring/alerts_test.yaml"
+    done = subprocess.run([str(PROMTOOL), "test", "rules", str(cases)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_alerts_say_what_is_wrong_and_what_to_do() -> None:
     rules = [
         rule for group in yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"] for rule in group["rules"]
@@ -323,3 +337,41 @@ def test_panels_of_the_dashboard_do_not_overlap() -> None:
     ]
     assert len(cells) == len(set(cells)) and max(x for x, _ in cells) < 24
     assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+PAGE = FOLDER.parents[1] / "docs/howto/monitoring.md"
+TAGS = FOLDER.parents[1] / "docs/reference/metadata-compat.md"
+
+
+async def test_the_page_lists_each_metric_with_its_labels() -> None:
+    """Those of tags are listed on their own page."""
+    metrics = Metrics()
+    page = dict(_rows(PAGE.read_text(), "## Metrics"))
+    told = {name: labels for names, labels in page.items() for name in re.findall(r"`(\w+)`", names)}
+    of_tags = set(re.findall(r"^\| `(freehold_\w+)`", TAGS.read_text(), re.MULTILINE))
+    scrape = await everything()
+    for family in metrics.registry.collect():
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        if name.startswith("process_"):
+            continue
+        assert name in told or name in of_tags, name
+        if name in told:
+            sample = f"{name}_count" if family.type == "histogram" else name
+            assert set(filter(None, told[name].split(", "))) == scrape.labels[sample], name
+    assert {name for name in told if name.startswith("freehold_")} <= scrape.families
+
+
+def test_the_page_says_what_to_do_about_each_alert() -> None:
+    rules = yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"]
+    shown = {
+        name for names, _ in _rows(PAGE.read_text(), "## Alerts") for name in re.findall(r"`(Freehold\w+)`", names)
+    }
+    assert shown == {rule["alert"] for group in rules for rule in group["rules"]}
+
+
+def _rows(page: str, heading: str) -> Iterator[tuple[str, str]]:
+    """Yield the first two cells of each row of the first table below a heading."""
+    for line in page.partition(f"{heading}\n")[2].partition("\n## ")[0].splitlines():
+        if line.startswith("| `"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            yield cells[0], cells[1]

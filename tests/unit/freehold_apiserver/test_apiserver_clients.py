@@ -182,6 +182,29 @@ async def test_a_crd_of_somebody_else_stays_deleted(told: tuple[Api, list[str], 
     assert not names
 
 
+async def test_installed_crd_may_drop_the_version_in_which_objects_are_stored(clock: Clock) -> None:
+    """What the server was started with is its own; what a client sends is refused as on a real server."""
+    store = Store.open(":memory:")
+    old, new = widget_crd(), widget_crd()
+    new["spec"]["versions"] = [{**new["spec"]["versions"][1], "storage": True}]
+    path = WIDGETS.replace("/v1/", "/v1beta1/")
+    for crd in (old, new):
+        server = ApiServer(store, [crd], now=clock)
+        async with aiohttp.ClientSession() as session:
+            api = Api(await server.start(), session)
+            if crd is old:
+                await api.made(WIDGETS, widget("a", {"size": 1}))
+                refused = await api.merge(f"{CRDS}/widgets.{GROUP}", {"spec": {"versions": new["spec"]["versions"]}})
+                assert refused.code == 422 and "status.storedVersions[0]" in refused.message
+            else:
+                found = (await api.get(f"{path}/a")).json
+                assert (found["apiVersion"], found["spec"]["size"]) == (f"{GROUP}/v1beta1", 1)
+                stored = (await api.get(f"{CRDS}/widgets.{GROUP}")).json["status"]["storedVersions"]
+                assert stored == ["v1beta1"]
+        await server.stop()
+    store.close()
+
+
 # Columns
 
 

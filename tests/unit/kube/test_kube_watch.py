@@ -274,6 +274,8 @@ async def test_refused_or_broken_is_failing_never_absent(
     await take(changes, 1)
     await changes.aclose()
     assert WatchState.ABSENT not in states and states[-1] is WatchState.SYNCED
+    assert states[0] is (WatchState.REFUSED if code == 403 else WatchState.FAILING)
+    assert reflector.problem == ""
 
 
 async def test_a_server_that_is_down_is_waited_for(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from freehold.cli.local.memory import collected_seldom, use_few_arenas
 from freehold.cli.local.process_pages import Onlookers, serve_onlookers
 from freehold.cli.local.simulator import clock_of, limits_of
 from freehold.cli.local.webhook import webhook_of
-from freehold.cli.output.terminal import say, warn
+from freehold.cli.output.terminal import say
 from freehold.collection.selector import Selector
 from freehold.providers.registry import PROVIDERS, SERVED
 from freehold.tags.policy.configuration import Configuration
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from freehold.controllers.logs import LogOptions
     from freehold.controllers.observers import Observers
     from freehold.controllers.settings import Settings
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -110,4 +113,4 @@ def _tell_missing() -> None:
     """Warn of missing credentials. It starts without: one cloud is no reason to leave the objects of another alone."""
     for provider in PROVIDERS:
         if not provider.has_credentials(os.environ):
-            warn(provider.without)
+            _LOG.warning("%s", provider.without)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -80,5 +79,5 @@ def _serve(stack: ExitStack, option: str, address: HostPort, pages: Pages) -> No
     try:
         stack.enter_context(serve_pages(place, pages))
     except (OSError, OverflowError) as problem:
-        why = os.strerror(problem.errno) if isinstance(problem, OSError) and problem.errno else str(problem)
+        why = (isinstance(problem, OSError) and problem.strerror) or str(problem)
         raise CliError(f"{option} {place} cannot be used: {why}; choose another one") from problem

@@ -206,7 +206,8 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
     else:
         if ctx.node(key).delete_sent is None and not had:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
-            ctx.note_repair(key)
+            if key in ctx.graph.nodes and not ctx.kind(key).creation.never_recreate:
+                ctx.note_repair(key, from_outside=True)  # it is created anew
         fails = entry.fails + 1 if entry.state is RecordState.RECORDED and not had else 0
         polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)

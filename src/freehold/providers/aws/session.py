@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import time
@@ -301,6 +302,8 @@ def _find_own_credentials(region: str) -> Any:
 
     botocore reads AWS_DEFAULT_REGION only, and without a region asks the global STS, which is in one partition.
     """
+    # botocore logs each failed renewal with its traceback; what it raises is told by the pass that needed it.
+    logging.getLogger("botocore.credentials").setLevel(logging.CRITICAL)
     session = _sending_session()
     session.set_config_variable(
         "region", os.environ.get("AWS_REGION") or session.get_config_variable("region") or region
