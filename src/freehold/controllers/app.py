@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from freehold.api.served import ServedName
 from freehold.controllers.collecting import Collections
@@ -19,10 +20,14 @@ from freehold.controllers.health import Health, merge_health
 from freehold.controllers.keyring.keeper import RingKeeper
 from freehold.controllers.keyring.opening import build_keeper
 from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.leadership import lease as leases
+from freehold.controllers.leadership.elector import Claim, Elector, build_identity
+from freehold.controllers.leadership.interface import ALWAYS_LEADS, Leadership
 from freehold.controllers.mirrors import build_mirror_controller
 from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.objects import ApiObject, separate_managers
 from freehold.controllers.observation_log import LookLog, LookRecord
+from freehold.controllers.observers import Standing
 from freehold.controllers.other_objects import OtherStoredObjects
 from freehold.controllers.owner_cluster import (
     OwnerClusterReader,
@@ -57,6 +62,7 @@ class Operator:
         self._controllers: list[Controller] = []
         self._keeper: RingKeeper | None = None
         self._served: dict[str, tuple[Controller, LookLog]] = {}
+        self._elector: Elector | None = None
 
     def stop(self) -> None:
         """Finish the passes in hand, then return from ``run``."""
@@ -77,7 +83,14 @@ class Operator:
     def read_process_health(self) -> ProcessHealth:
         """Return the health for the probes, by kind."""
         problem = self._keeper.problem if self._keeper else ""
-        return ProcessHealth({str(each.resource): each.read_health() for each in self.controllers}, problem)
+        health = {str(each.resource): each.read_health() for each in self.controllers}
+        return ProcessHealth(health, problem, follows=not self.leads())
+
+    def leads(self) -> bool:
+        """Return whether this process acts on objects now. It may be called from any thread."""
+        if not self._settings.leader_elect:
+            return True
+        return self._elector is not None and self._elector.remaining() > 0
 
     def find_look(self, kind: str, key: Key) -> LookRecord | None:
         """Return the last look at the object; None if there was none since one was requested."""
@@ -92,16 +105,53 @@ class Operator:
             controller.queue.add(key)
 
     async def run(self) -> None:
-        """Serve until ``stop``. Raises ConflictingProvider, and KubeError when the API server cannot be used at all."""
+        """Serve until ``stop``, with election only while this process leads.
+
+        Raises ConflictingProvider, LeadershipLost, and KubeError when the API server cannot be used at all.
+        """
+        async with KubeClient(self._settings.kube, field_manager=OPERATOR) as client:
+            await refuse_peers(client)
+            if not self._settings.leader_elect:
+                self._settings.observers.process.note_standing(Standing())
+                await self._serve(client, ALWAYS_LEADS, asyncio.get_running_loop().create_future())
+                return
+            async with KubeClient(self._settings.kube, connections=2) as own:  # it never waits for those that serve
+                await self._serve_when_elected(client, own)
+
+    async def _serve_when_elected(self, client: KubeClient, own: KubeClient) -> None:
+        """Follow until this process is elected, then serve. The Lease is given back once nothing is in hand."""
+        key, standing = Key(self._settings.own_namespace, leases.NAME), self._settings.observers.process.note_standing
+        standing(Standing(leads=False, shards_held=0, rate_share=0.0))
+        elector = self._elector = Elector(Claim(own, key, build_identity()))
+        electing = asyncio.create_task(elector.run())
+        waiting: list[asyncio.Future[Any]] = [
+            electing,
+            asyncio.create_task(elector.wait_until_elected()),
+            asyncio.create_task(self._stop.wait()),
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if not self._stop.is_set() and not electing.done():
+                standing(Standing())
+                await self._serve(client, elector, electing)
+            if electing.done():
+                electing.result()
+        finally:
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            if not any(each.cut_off for each in self._controllers):  # else it may have a call in flight
+                await elector.release()
+
+    async def _serve(self, client: KubeClient, leadership: Leadership, lost: asyncio.Future[None]) -> None:
+        """Run the controllers until ``stop``, or until ``lost`` is done."""
         settings = self._settings
         async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(KubeClient(settings.kube, field_manager=OPERATOR))
-            await refuse_peers(client)
             files = stack.enter_context(ExitStack())
             audit: FileAudit | NoAudit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
-            connections = open_connections(settings, client, files, audit)
+            connections = open_connections(settings, client, files, audit, leadership)
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
@@ -109,14 +159,15 @@ class Operator:
             await keeper.refresh()
             self._build_controllers(client, connections, recorder, keeper, audit)
             keeper.on_change = self._requeue_all
-            await self._run_until_stopped(keeper)
+            await self._run_until_stopped(keeper, lost)
 
-    async def _run_until_stopped(self, keeper: RingKeeper) -> None:
+    async def _run_until_stopped(self, keeper: RingKeeper, lost: asyncio.Future[None]) -> None:
         running = asyncio.create_task(self._run_controllers())
         keeping = asyncio.create_task(keeper.run())
         stopping = asyncio.create_task(self._stop.wait())
         try:
-            await asyncio.wait({running, keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            ends: tuple[asyncio.Future[Any], ...] = (running, keeping, stopping, lost)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if keeping.done():
                 keeping.result()  # a defect: without it a key that is added would never be seen
         finally:

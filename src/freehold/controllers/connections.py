@@ -7,6 +7,8 @@ from contextlib import ExitStack
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates
 from freehold.api.served import ServedName
+from freehold.controllers.leadership.fence import LeaseFence
+from freehold.controllers.leadership.interface import ALWAYS_LEADS, Leadership
 from freehold.controllers.settings import Settings
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import Audit
@@ -17,7 +19,13 @@ Connections = Mapping[str, CloudConnection]
 """Connections by provider name."""
 
 
-def open_connections(settings: Settings, client: ObjectReader, stack: ExitStack, audit: Audit) -> Connections:
+def open_connections(
+    settings: Settings,
+    client: ObjectReader,
+    stack: ExitStack,
+    audit: Audit,
+    leadership: Leadership = ALWAYS_LEADS,
+) -> Connections:
     """Connect to the clouds. Their resources are closed with ``stack``."""
     shared = ConnectionContext(
         client,
@@ -26,7 +34,7 @@ def open_connections(settings: Settings, client: ObjectReader, stack: ExitStack,
         audit,
         settings.intervals,
         settings.new_limits,
-        settings.observers.wrap_port,
+        lambda port: settings.observers.wrap_port(LeaseFence(port, leadership)),
         stack,
         settings.gates,
         settings.gc_selector,

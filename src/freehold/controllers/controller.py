@@ -119,6 +119,8 @@ class Controller:
         self._last_logged: dict[Key, str] = {}
         self._last_progress = wall.monotonic()
         self._restarts = 0
+        self.cut_off = False
+        """Whether a reconcile was still running at the end of the grace period."""
         self.on_pass: Callable[[ReconcileEnd, float], None] = lambda end, seconds: None
         self._died_at: deque[float] = deque(maxlen=MOST_DEATHS_REMEMBERED)
 
@@ -199,6 +201,7 @@ class Controller:
             async with asyncio.timeout(self._grace):
                 await self.queue.wait_until_drained()
         except TimeoutError:
+            self.cut_off = True
             left = ", ".join(sorted(str(key) for key in self.queue.active))
             _LOG.warning("%s: stopping while still in hand: %s (the next start goes on)", self.resource, left)
 

@@ -31,7 +31,8 @@ class RingSecret:
 class Settings:
     """The settings of one operator, parsed from options. ``keys`` is the place of the key ring, a file or a Secret.
 
-    ``access`` has provider names as keys. ``new_limits`` makes the request limits of one account.
+    ``access`` has provider names as keys. ``new_limits`` makes the request limits of one account. ``leader_elect``:
+    other processes may serve the same objects, and of all of them only one acts (ADR 28).
     """
 
     kube: Connection
@@ -48,6 +49,7 @@ class Settings:
     gc_selector: Selector | None = None
     observers: Observers = NO_OBSERVERS
     metadata: Configuration = field(default_factory=Configuration)
+    leader_elect: bool = False
 
     @property
     def own_namespace(self) -> str:

@@ -50,6 +50,7 @@ class OperatorOptions:
     webhook_address: tuple[str, int] | None
     webhook_certificates: Path | None
     health_address: tuple[str, int] | None
+    leader_elect: bool | None
     log: LogOptions
 
 
@@ -66,6 +67,7 @@ def run(options: OperatorOptions) -> None:
 
 async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     from freehold.controllers.app import Operator
+    from freehold.controllers.leadership.interface import LeadershipLost
     from freehold.controllers.peers import ConflictingProvider
     from freehold.providers.access.audit import AuditInUse
 
@@ -78,9 +80,9 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     onlookers.watch(operator)
     beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        with webhook_of(options.webhook_address, options.webhook_certificates, settings, leads=lambda: True):
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads):
             await operator.run()
-    except (ConflictingProvider, AuditInUse) as problem:
+    except (ConflictingProvider, AuditInUse, LeadershipLost) as problem:
         raise CliError(str(problem)) from problem
     finally:
         beating.cancel()
@@ -92,6 +94,7 @@ async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Set
     from freehold.kube.config import load, read_pod_namespace
 
     clock = await clock_of(options.simulator) if options.simulator else SystemClock()
+    pod_namespace = read_pod_namespace(options.kubeconfig)
     return Settings(
         kube=load(kubeconfig=options.kubeconfig),
         access=access_of(options.simulator),
@@ -105,7 +108,8 @@ async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Set
         gc_selector=options.gc_selector,
         observers=onlookers,
         metadata=options.metadata,
-        keys=RingSecret(options.keys_namespace or read_pod_namespace(options.kubeconfig) or RingSecret().namespace),
+        keys=RingSecret(options.keys_namespace or pod_namespace or RingSecret().namespace),
+        leader_elect=bool(pod_namespace) if options.leader_elect is None else options.leader_elect,
     )
 
 

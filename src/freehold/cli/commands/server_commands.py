@@ -132,6 +132,11 @@ def serve(**given: Any) -> None:
 @options.metrics_address
 @options.webhook
 @options.health_address
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=None,
+    help="Of several operators only one acts at a time, by a Lease [default: in a pod].",
+)
 @options.log
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
