@@ -40,7 +40,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for servers begins first: at the end it would keep one core while the other has nothing left."""
-    items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("early") is None, item.get_closest_marker("e2e") is None))
 
 
 def pytest_collection_finish() -> None:

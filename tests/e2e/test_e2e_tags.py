@@ -13,9 +13,11 @@ import pytest
 import requests
 from e2e_client import Kubectl
 from e2e_operator_lab import Cloud
+from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended
 from test_e2e_metadata import Account
 
+from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM, freehold
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, WANTED
 
@@ -57,17 +59,20 @@ def test_tags_are_planned_and_applied_beside_an_operator_that_is_measured(
         return done.stdout
 
     command = [*PROGRAM, "operator", *place, "-n", NAMESPACE, "--cluster-api", "off", "--metrics-address", address]
-    with (tmp_path / "operator.log").open("w") as log:
+    rights = shipped_rights(InstallOptions(NAMESPACE, serves_namespace=NAMESPACE))
+    with judged(server.url, rights, tmp_path) as (proxy, kubeconfig), (tmp_path / "operator.log").open("w") as log:
+        command += ["--kubeconfig", kubeconfig]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    with ended(process):
-        assert process.stdout is not None and "serving" in process.stdout.readline()
-        (plan,) = json.loads(run("plan", "-f", str(manifest), "-o", "json", "--detailed-exitcode", code=2))
-        assert [each["resource"].rpartition("/")[2] for each in plan["resources"]] == [ours]
-        assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x"}, "a plan writes nothing"
-        assert "1 tagged" in run("apply", "-f", str(manifest), "--yes")
-        assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x", **WANTED}
-        assert "nothing to change" in run("plan", "metadata", "--detailed-exitcode")
-        text = requests.get(f"http://{address}/metrics", timeout=PATIENCE).text
-        assert 'freehold_cloud_calls_total{api="ec2",class="ok",effect="write"} 1.0' in text
-        assert f'freehold_tag_resources{{name="metadata",namespace="{NAMESPACE}",state="managed"}}' in text
-        assert CLASSIFIER not in text
+        with ended(process):
+            assert process.stdout is not None and "serving" in process.stdout.readline()
+            (plan,) = json.loads(run("plan", "-f", str(manifest), "-o", "json", "--detailed-exitcode", code=2))
+            assert [each["resource"].rpartition("/")[2] for each in plan["resources"]] == [ours]
+            assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x"}, "a plan writes nothing"
+            assert "1 tagged" in run("apply", "-f", str(manifest), "--yes")
+            assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x", **WANTED}
+            assert "nothing to change" in run("plan", "metadata", "--detailed-exitcode")
+            text = requests.get(f"http://{address}/metrics", timeout=PATIENCE).text
+            assert 'freehold_cloud_calls_total{api="ec2",class="ok",effect="write"} 1.0' in text
+            assert f'freehold_tag_resources{{name="metadata",namespace="{NAMESPACE}",state="managed"}}' in text
+            assert CLASSIFIER not in text
+    assert proxy.verdicts.refused == []

@@ -46,6 +46,7 @@ STEPS = (
 )
 
 
+@pytest.mark.early
 def test_the_demo_succeeds_from_the_first_create_to_the_last_delete(tmp_path: Path) -> None:
     """Simulated time runs fast here, and no account is named; nothing else differs from `make demo`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "IBMCLOUD_"))}
