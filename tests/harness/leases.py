@@ -47,10 +47,10 @@ class LeaseNetwork:
     A request that its sender has given up may still arrive. ``is_cut``: nothing arrives.
     """
 
-    def __init__(self, server: LeaseServer, random: Random, worst: float = 6.0) -> None:
+    def __init__(self, server: LeaseServer, random: Random, worst: float, loss: float) -> None:
         self._server = server
         self._random = random
-        self._worst = worst
+        self._worst, self._loss = worst, loss
         self._late: set[asyncio.Task[Json]] = set()
         self.is_cut = False
 
@@ -76,11 +76,11 @@ class LeaseNetwork:
         if self.is_cut:
             raise ServerUnavailable("cut off")
         await asyncio.sleep(self._draw_delay())
-        if self._random.random() < 0.05:
+        if self._random.random() < self._loss:
             raise ServerUnavailable("lost on its way")
         answer = request()
         await asyncio.sleep(self._draw_delay())
-        if self._random.random() < 0.05:
+        if self._random.random() < self._loss:
             raise ServerUnavailable("the answer was lost")
         return answer
 

@@ -27,7 +27,7 @@ class Replica:
     """A replica whose clock runs at a rate of its own, and which may be stopped as a whole, as by SIGSTOP."""
 
     def __init__(self, server: LeaseServer, name: str, random: Random, rate: float = 1.0, worst: float = 6.0) -> None:
-        self.network = LeaseNetwork(server, random, worst)
+        self.network = LeaseNetwork(server, random, worst, loss=0.05 if worst > 1.0 else 0.0)
         self.awake = asyncio.Event()
         self.awake.set()
         self._rate = rate
