@@ -133,6 +133,8 @@ def serve(**given: Any) -> None:
 @options.webhook
 @options.health_address
 @options.log
+@options.providers
+@options.watch_filter
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command
