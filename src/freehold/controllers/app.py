@@ -47,7 +47,6 @@ from freehold.providers.access.audit import FileAudit, NoAudit
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import MIRRORS, SERVED, SERVED_RESOURCES
 from freehold.tags.controller import OperatorScope, metadata_controllers
 
 _LOG = logging.getLogger(__name__)
@@ -110,7 +109,7 @@ class Operator:
         Raises ConflictingProvider, LeadershipLost, and KubeError when the API server cannot be used at all.
         """
         async with KubeClient(self._settings.kube, field_manager=OPERATOR) as client:
-            await refuse_peers(client)
+            await refuse_peers(client, self._settings.kinds)
             if not self._settings.leader_elect:
                 self._settings.observers.process.note_standing(Standing())
                 await self._serve(client, ALWAYS_LEADS, asyncio.get_running_loop().create_future())
@@ -187,8 +186,8 @@ class Operator:
     ) -> None:
         """Build a controller for each kind that is reconciled, for metadata, and for mirrors."""
         settings, namespace = self._settings, self._settings.namespace or ""
-        others = OtherStoredObjects(client, SERVED_RESOURCES, namespace)
-        for served in SERVED:
+        others = OtherStoredObjects(client, settings.kinds.resources, namespace)
+        for served in settings.kinds.served:
             accounts = find_accounts(connections, served)
             claims = self._build_claims(served, accounts) if served.once_in_account else None
             reconciler = Reconciler(
@@ -200,17 +199,22 @@ class Operator:
             controller = self._build_controller(client, served, reconciler, keeper)
             self._served[served.kind] = controller, reconciler.look_log
             self._controllers.append(controller)
-        place = OperatorScope(settings.own_namespace, settings.ledger_name, namespace, settings.workers)
+        place = OperatorScope(
+            settings.own_namespace, settings.ledger_name, namespace, settings.workers, settings.kinds,
+            settings.watch_filter,
+        )  # fmt: skip
         self._controllers += metadata_controllers(
             client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
             tuple(self._controllers), settings.observers, audit,
         )  # fmt: skip
         mode = ClusterApiMode(settings.cluster_api)
         self._controllers += [
-            build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers) for kind in MIRRORS
+            build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers)
+            for kind in settings.kinds.mirrors
         ]
         for each in self._controllers:
             each.on_pass = partial(settings.observers.process.note_pass, each.resource.kind)
+            each.serves = settings.watch_filter.passes
 
     def _build_claims(self, served: ServedName, accounts: Accounts) -> NameClaims:
         return NameClaims(
@@ -271,5 +275,6 @@ class Operator:
             workers=settings.workers,
             watches=watches,
             gone=reconciler.report_gone,
+            unserved=reconciler.forget,
         )
         return controller

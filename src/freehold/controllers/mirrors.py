@@ -136,5 +136,6 @@ def build_mirror_controller(
             ),
         ],
         gone=reconciler.forget,
+        unserved=reconciler.forget,
     )
     return controller

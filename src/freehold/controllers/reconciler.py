@@ -170,10 +170,15 @@ class Reconciler:
     def report_gone(self, last: Json) -> None:
         """Report the resources of an object that was deleted without our finalizer: no pass sees it again."""
         known = self._memory.forget(last)
-        if self._collections is not None:
-            self._collections.forget(last["metadata"]["uid"])
+        self.forget(last)
         if known is not None and not known.is_released:
             self._guard.report_left_behind(last, known)
+
+    def forget(self, last: Json) -> None:
+        """Forget an object that another operator may serve now: its record there is no change of ours to undo."""
+        self._memory.forget(last)
+        if self._collections is not None:
+            self._collections.forget(last["metadata"]["uid"])
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> PassEnd:
         decision = gate.decide(document.raw, cluster, self._served)

@@ -138,6 +138,8 @@ def serve(**given: Any) -> None:
     help="Of several operators only one acts at a time, by a Lease [default: in a pod].",
 )
 @options.log
+@options.providers
+@options.watch_filter
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command
