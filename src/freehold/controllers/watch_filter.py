@@ -13,7 +13,8 @@ from freehold.api.names import WATCH_FILTER_LABEL
 class WatchFilter:
     """A filter of objects by a value of the label; an empty value lets all pass.
 
-    It holds in the process and not as a selector of a watch: an object that loses the label would arrive as deleted.
+    As Cluster API's ResourceHasFilterLabel (https://pkg.go.dev/sigs.k8s.io/cluster-api/util/predicates), but it holds
+    when an object's turn comes. A selector of the watch would let an object that loses the label arrive as deleted.
     """
 
     value: str = ""
