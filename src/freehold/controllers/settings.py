@@ -34,7 +34,8 @@ class Settings:
     """The settings of one operator, parsed from options. ``keys`` is the place of the key ring, a file or a Secret.
 
     ``access`` has provider names as keys. ``new_limits`` makes the request limits of one account. ``leader_elect``:
-    other processes may serve the same objects, and of all of them only one acts (ADR 28).
+    other processes may serve the same objects, and of all of them only one acts on an object (ADR 28). ``shards``: the
+    number of parts into which the objects are divided for that.
     """
 
     kube: Connection
@@ -54,6 +55,7 @@ class Settings:
     leader_elect: bool = False
     kinds: Kinds = EVERYTHING
     watch_filter: WatchFilter = NO_FILTER
+    shards: int = 1
 
     @property
     def own_namespace(self) -> str:

@@ -125,8 +125,12 @@ def metadata_controllers(
     clusters: Sequence[Controller],
     onlookers: Observers = NO_OBSERVERS,
     audit: ChangeAudit | None = None,
+    may_act: Callable[[], bool] = lambda: True,
 ) -> list[Controller]:
-    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds."""
+    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds.
+
+    ``may_act``: whether this process serves metadata objects now; when it begins to, somebody asks for all of them.
+    """
     going: dict[str, Controller] = {}
     tags = list_tag_resources(place.kinds)
 
@@ -157,7 +161,7 @@ def metadata_controllers(
     def controller_of(resource: Resource, reconcile: Reconcile, **more: Any) -> Controller:
         async def reconcile_with_ring(key: Key) -> Result:
             """Do nothing without a ring: the keeper asks for all objects when there is one."""
-            if keeper.problem:
+            if keeper.problem or not may_act():
                 return Done()
             raw = built.get(key)
             if raw is not None:  # an earlier version wrote fields of it under another manager

@@ -26,7 +26,7 @@ CHOICES = {
         shards=3, watch_filter="blue", feature_gates={"EKSEnableIAM": True}, serves_namespace="team", cert_manager=True
     ),
 }
-AWAITED = frozenset({"--leader-elect", "--shards"})
+AWAITED: frozenset[str] = frozenset()
 """Options that come with leader election."""
 
 

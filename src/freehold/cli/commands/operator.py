@@ -51,6 +51,7 @@ class OperatorOptions:
     webhook_certificates: Path | None
     health_address: tuple[str, int] | None
     leader_elect: bool | None
+    shards: int
     log: LogOptions
     providers: tuple[str, ...]
     watch_filter: str
@@ -83,7 +84,7 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     onlookers.watch(operator)
     beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads):
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads_all):
             await operator.run()
     except (ConflictingProvider, AuditInUse, LeadershipLost) as problem:
         raise CliError(str(problem)) from problem
@@ -100,6 +101,8 @@ async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Set
     kinds = Kinds(tuple(each for each in PROVIDERS if each.name in options.providers))
     names = {each.name for each in kinds.providers}
     clock = await clock_of(options.simulator) if options.simulator else SystemClock()
+    if options.shards > 1 and options.leader_elect is False:
+        raise CliError("--shards needs --leader-elect: each shard is served by the process that holds its Lease")
     pod_namespace = read_pod_namespace(options.kubeconfig)
     return Settings(
         kube=load(kubeconfig=options.kubeconfig),
@@ -117,7 +120,10 @@ async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Set
         keys=RingSecret(options.keys_namespace or pod_namespace or RingSecret().namespace),
         kinds=kinds,
         watch_filter=WatchFilter(options.watch_filter),
-        leader_elect=bool(pod_namespace) if options.leader_elect is None else options.leader_elect,
+        leader_elect=bool(pod_namespace or options.shards > 1)
+        if options.leader_elect is None
+        else options.leader_elect,
+        shards=options.shards,
     )
 
 
