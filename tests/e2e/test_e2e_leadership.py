@@ -1,0 +1,141 @@
+"""Three operators over one API server: one leads, and whatever ends it, another one finishes its work."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs
+from e2e_operator_witness import Witness
+from e2e_servers import PATIENCE, PATIENTLY, ended, until
+from test_e2e_operator_life import begun, once_each
+
+from harness.commands import PROGRAM
+
+pytestmark = pytest.mark.e2e
+
+LEADS = "this process leads: it holds Lease"
+
+
+class Replica:
+    """``freehold operator`` as a process."""
+
+    def __init__(self, stage: Stage, log: Path, *options: str) -> None:
+        self._log = log
+        command = [
+            *PROGRAM, "operator", "--leader-elect", *options,
+            "--kubeconfig", stage.server.kubeconfig, "--simulator", stage.cloud.url, "--cluster-api", "off",
+            "--namespace", stage.namespace, "--keys-namespace", stage.namespace,
+        ]  # fmt: skip
+        with log.open("w") as said:
+            self.process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def leads(self) -> bool:
+        return LEADS in self.said() and self.process.poll() is None
+
+    def follows(self) -> bool:
+        return "this process follows" in self.said() and LEADS not in self.said()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+
+@contextlib.contextmanager
+def replicas(stage: Stage, folder: Path, number: int, *options: str) -> Iterator[list[Replica]]:
+    with contextlib.ExitStack() as stack:
+        started = [Replica(stage, folder / f"replica-{each}.log", *options) for each in range(number)]
+        for each in started:
+            stack.enter_context(ended(each.process))
+        try:
+            yield started
+        finally:
+            for each in started:
+                with contextlib.suppress(ProcessLookupError):
+                    each.send(signal.SIGCONT)  # else it would not end
+
+
+def find_leader(among: list[Replica]) -> Replica:
+    until(lambda: any(each.leads() for each in among), f"one leads: {[each.said()[-2000:] for each in among]}")
+    (leader,) = [each for each in among if each.leads()]
+    return leader
+
+
+def read_holder(stage: Stage) -> str:
+    lease: Json = stage.kubectl.json("get", "lease", "freehold-operator")
+    return str(lease["spec"]["holderIdentity"])
+
+
+def create(stage: Stage, name: str) -> Witness:
+    """Begin a slow creation, and wait until it is in the middle."""
+    stage.cloud.slow(name)
+    witness = Witness(stage.server, stage.namespace, name)
+    stage.kubectl.apply(powervs(name, stage.namespace))
+    witness.wait(begun, "some resources")
+    return witness
+
+
+def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, tmp_path: Path) -> None:
+    """What it had begun is finished, and each resource is made once."""
+    with replicas(stage, tmp_path, 3) as alive:
+        killed = find_leader(alive)
+        until(lambda: all(each.follows() for each in alive if each is not killed), "the others follow")
+        with contextlib.closing(create(stage, stage.name)) as witness:
+            killed.send(signal.SIGKILL)
+            alive.remove(killed)
+            stopped = find_leader(alive)
+            witness.wait(is_ready, "it is Ready")
+        once_each(stage.cloud, stage.name)
+
+        with contextlib.closing(create(stage, f"{stage.name}x")) as witness:
+            stopped.send(signal.SIGSTOP)
+            alive.remove(stopped)
+            last = find_leader(alive)
+            stopped.send(signal.SIGCONT)
+            assert stopped.process.wait(PATIENCE) == 1
+            assert "this process leads no more" in stopped.said() and "Traceback" not in stopped.said()
+            witness.wait(is_ready, "it is Ready")
+        once_each(stage.cloud, f"{stage.name}x")
+
+        before = read_holder(stage)
+        last.send(signal.SIGTERM)
+        assert last.process.wait(PATIENCE) == 0, last.said()
+        assert before and read_holder(stage) == "", "it is given back"
+    with replicas(stage, tmp_path, 1) as (heir,):
+        stage.kubectl.run("delete", KIND, f"{stage.name}x", "--wait=false")
+        stage.delete()
+        until(lambda: stage.cloud.of(f"{stage.name}x") == [], "everything is gone")
+        assert heir.leads()
+
+
+def count_held(stage: Stage) -> list[int]:
+    """Count the shards of each holder."""
+    leases: list[Json] = stage.kubectl.json("get", "leases")["items"]
+    held = [str(each["spec"]["holderIdentity"]) for each in leases if "-shard-" in each["metadata"]["name"]]
+    return sorted(held.count(each) for each in set(held) - {""})
+
+
+def test_two_operators_with_four_shards(stage: Stage, tmp_path: Path) -> None:
+    """Each serves two of them; when one is killed the other one serves all, and finishes what was begun."""
+    names = [f"{stage.name}-{number}" for number in range(6)]
+    with replicas(stage, tmp_path, 2, "--shards", "4") as (first, second):
+        until(lambda: count_held(stage) == [2, 2], "each holds its part")
+        for name in names:
+            stage.cloud.slow(name)
+        stage.kubectl.apply(*[powervs(name, stage.namespace) for name in names])
+        until(lambda: all(stage.cloud.of(name) for name in names), "all are begun, whoever serves them")
+        second.send(signal.SIGKILL)
+        until(lambda: count_held(stage) == [4], "the other one holds all")
+        for name in names:
+            stage.kubectl.run("wait", f"{KIND}/{name}", "--for=condition=Ready", PATIENTLY)
+            once_each(stage.cloud, name)
+        stage.kubectl.run("delete", KIND, "--all", PATIENTLY)
+        first.send(signal.SIGTERM)
+        assert first.process.wait(PATIENCE) == 0, first.said()
+        assert count_held(stage) == []
