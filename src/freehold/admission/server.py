@@ -134,7 +134,7 @@ class _Server:
                 question = parse_review(json.loads(await request.read()))
         except (NotAReview, ValueError, RecursionError) as problem:
             return web.Response(status=400, text=f"{problem}\n")
-        except TimeoutError:
+        except (TimeoutError, ConnectionError):  # the latter: nobody is there to be answered
             return web.Response(status=408, text="the body did not come\n")
         with self._connections.in_hand(request.protocol):
             answer = await self._reviewer.answer(question)

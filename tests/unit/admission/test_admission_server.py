@@ -258,3 +258,17 @@ async def test_a_connection_that_makes_no_tls_keeps_nobody_out(monkeypatch: pyte
         for _ in range(8):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         assert (await ask(port, trusting(source.held)))[0] == 200
+
+
+async def test_a_client_that_hangs_up_in_the_middle_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
+    source = Given()
+    assert source.held is not None
+    trusted = trusting(source.held)
+    with serving(source) as port:
+        _, writer = await asyncio.open_connection("localhost", port, ssl=trusted)
+        writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf")
+        await writer.drain()
+        await asyncio.sleep(0.05)  # the rest of what is tested is the same when it has not arrived
+        writer.transport.abort()
+        assert (await ask(port, trusted))[0] == 200
+    assert "Error" not in caplog.text
