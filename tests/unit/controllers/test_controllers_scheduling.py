@@ -215,6 +215,9 @@ class Writes:
     def report_gone(self, last: Json) -> None:
         raise AssertionError("no object goes in these tests")
 
+    def forget(self, last: Json) -> None:
+        raise AssertionError("all objects are served in these tests")
+
 
 class Stored:
     """An API server with the version after the cached one."""
