@@ -50,7 +50,6 @@ from freehold.providers.access.audit import FileAudit, NoAudit
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import MIRRORS, SERVED, SERVED_RESOURCES
 from freehold.tags.controller import OperatorScope, metadata_controllers
 
 _LOG = logging.getLogger(__name__)
@@ -120,7 +119,7 @@ class Operator:
         Raises ConflictingProvider, LeadershipLost, and KubeError when the API server cannot be used at all.
         """
         async with KubeClient(self._settings.kube, field_manager=OPERATOR) as client:
-            await refuse_peers(client)
+            await refuse_peers(client, self._settings.kinds)
             if not self._settings.leader_elect:
                 self._settings.observers.process.note_standing(Standing())
                 await self._serve(client, ALWAYS_LEADS, asyncio.get_running_loop().create_future())
@@ -210,8 +209,8 @@ class Operator:
     ) -> None:
         """Build a controller for each kind that is reconciled, for metadata, and for mirrors."""
         settings, namespace = self._settings, self._settings.namespace or ""
-        others = OtherStoredObjects(client, SERVED_RESOURCES, namespace)
-        for served in SERVED:
+        others = OtherStoredObjects(client, settings.kinds.resources, namespace)
+        for served in settings.kinds.served:
             accounts = find_accounts(connections, served)
             claims = self._build_claims(served, accounts) if served.once_in_account else None
             reconciler = Reconciler(
@@ -224,7 +223,10 @@ class Operator:
             self._served[served.kind] = work.controller, reconciler.look_log
             self._controllers.append(work.controller)
             self._works.append(work)
-        place = OperatorScope(settings.own_namespace, settings.ledger_name, namespace, settings.workers)
+        place = OperatorScope(
+            settings.own_namespace, settings.ledger_name, namespace, settings.workers, settings.kinds,
+            settings.watch_filter,
+        )  # fmt: skip
         self._controllers += metadata_controllers(
             client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
             tuple(self._controllers), settings.observers, audit, lambda: leadership.holds(SINGLE),
@@ -236,12 +238,13 @@ class Operator:
                 client, kind, mode, settings.clock, namespace, settings.workers,
                 lambda raw: leadership.holds(name_by_uid(raw)),
             )
-            for kind in MIRRORS
+            for kind in settings.kinds.mirrors
         ]  # fmt: skip
         self._controllers += mirrors
         self._works += [ShardedWork(each) for each in mirrors]
         for each in self._controllers:
             each.on_pass = partial(settings.observers.process.note_pass, each.resource.kind)
+            each.serves = settings.watch_filter.passes
 
     def _build_claims(self, served: ServedName, accounts: Accounts) -> NameClaims:
         return NameClaims(
@@ -314,6 +317,7 @@ class Operator:
             workers=settings.workers,
             watches=watches,
             gone=reconciler.report_gone,
+            unserved=reconciler.forget,
         )
 
         return ShardedWork(controller, name_shard, written.add, reconciler.forget)

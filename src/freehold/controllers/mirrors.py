@@ -147,5 +147,6 @@ def build_mirror_controller(
             ),
         ],
         gone=reconciler.forget,
+        unserved=reconciler.forget,
     )
     return controller

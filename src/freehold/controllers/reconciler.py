@@ -170,13 +170,12 @@ class Reconciler:
     def report_gone(self, last: Json) -> None:
         """Report the resources of an object that was deleted without our finalizer: no pass sees it again."""
         known = self._memory.forget(last)
-        if self._collections is not None:
-            self._collections.forget(last["metadata"]["uid"])
+        self.forget(last)
         if known is not None and not known.is_released:
             self._guard.report_left_behind(last, known)
 
     def forget(self, raw: Json) -> None:
-        """Forget an object that another process serves from now on. No pass of it may be running."""
+        """Forget an object that this process serves no more. No pass of it may be running."""
         self.look_log.forget(key_of(raw))
         self._look_requested.discard(raw["metadata"]["uid"])
         if self._collections is not None:

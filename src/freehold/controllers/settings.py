@@ -10,11 +10,13 @@ from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.collection.selector import Selector
 from freehold.controllers.keyring import secret as keyring_secret
 from freehold.controllers.observers import NO_OBSERVERS, Observers
+from freehold.controllers.watch_filter import NO_FILTER, WatchFilter
 from freehold.engine.clock import SystemClock
 from freehold.engine.interface import Intervals
 from freehold.kube.config import Connection
 from freehold.providers.access.limits import Limits
 from freehold.providers.base import CloudAccess
+from freehold.providers.registry import EVERYTHING, Kinds
 from freehold.tags import ledger_store
 from freehold.tags.policy.configuration import Configuration
 
@@ -51,6 +53,8 @@ class Settings:
     observers: Observers = NO_OBSERVERS
     metadata: Configuration = field(default_factory=Configuration)
     leader_elect: bool = False
+    kinds: Kinds = EVERYTHING
+    watch_filter: WatchFilter = NO_FILTER
     shards: int = 1
 
     @property

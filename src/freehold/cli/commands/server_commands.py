@@ -145,6 +145,8 @@ def serve(**given: Any) -> None:
     help="Divide the objects into so many parts, each served by one of several operators.",
 )
 @options.log
+@options.providers
+@options.watch_filter
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command
