@@ -128,7 +128,8 @@ def test_two_operators_with_four_shards(stage: Stage, tmp_path: Path) -> None:
         until(lambda: count_held(stage) == [2, 2], "each holds its part")
         for name in names:
             stage.cloud.slow(name)
-        stage.kubectl.apply(*[powervs(name, stage.namespace) for name in names])
+        items = [powervs(name, stage.namespace) for name in names]
+        stage.kubectl.apply({"apiVersion": "v1", "kind": "List", "items": items})
         until(lambda: all(stage.cloud.of(name) for name in names), "all are begun, whoever serves them")
         second.send(signal.SIGKILL)
         until(lambda: count_held(stage) == [4], "the other one holds all")
