@@ -162,14 +162,14 @@ async def _delete_and_end(scene: _Scene, second: Replica) -> CheckedStep:
 @asynccontextmanager
 async def _set_up(home: StateDirectory, manifest: str, speed: float, settings: Path | None) -> AsyncIterator[_Scene]:
     documents = manifests.read(manifest)
-    async with simulated_cloud(home, speed, settings) as base, _served(home) as client:
+    async with simulated_cloud(home, speed, settings) as base, _serve_objects(home) as client:
         [cluster] = await targets(client, documents, "default")
         region = str(cluster.document.obj["spec"]["region"])
         yield _Scene(home, base, client, AWSWorld(base, region), cluster)
 
 
 @asynccontextmanager
-async def _served(home: StateDirectory) -> AsyncIterator[KubeClient]:
+async def _serve_objects(home: StateDirectory) -> AsyncIterator[KubeClient]:
     """Serve the embedded API from this process, with the namespace of the operators."""
     store, token = Store.open(home.store), keep_token(home.token)
     api = ApiServer(store, await asyncio.to_thread(_build_definitions), token=token)
