@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs
 from e2e_operator_witness import Witness
-from e2e_servers import PATIENCE, ended, until
+from e2e_servers import PATIENCE, PATIENTLY, ended, until
 from test_e2e_operator_life import begun, once_each
+
+from harness.commands import PROGRAM
 
 pytestmark = pytest.mark.e2e
 
@@ -23,10 +24,10 @@ LEADS = "this process leads: it holds Lease"
 class Replica:
     """``freehold operator`` as a process."""
 
-    def __init__(self, stage: Stage, log: Path) -> None:
+    def __init__(self, stage: Stage, log: Path, *options: str) -> None:
         self._log = log
         command = [
-            sys.executable, "-c", "from freehold.cli.main import main; main()", "operator", "--leader-elect",
+            *PROGRAM, "operator", "--leader-elect", *options,
             "--kubeconfig", stage.server.kubeconfig, "--simulator", stage.cloud.url, "--cluster-api", "off",
             "--namespace", stage.namespace, "--keys-namespace", stage.namespace,
         ]  # fmt: skip
@@ -47,9 +48,9 @@ class Replica:
 
 
 @contextlib.contextmanager
-def replicas(stage: Stage, folder: Path, number: int) -> Iterator[list[Replica]]:
+def replicas(stage: Stage, folder: Path, number: int, *options: str) -> Iterator[list[Replica]]:
     with contextlib.ExitStack() as stack:
-        started = [Replica(stage, folder / f"replica-{each}.log") for each in range(number)]
+        started = [Replica(stage, folder / f"replica-{each}.log", *options) for each in range(number)]
         for each in started:
             stack.enter_context(ended(each.process))
         try:
@@ -111,3 +112,30 @@ def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, tmp_path: 
         stage.delete()
         until(lambda: stage.cloud.of(f"{stage.name}x") == [], "everything is gone")
         assert heir.leads()
+
+
+def count_held(stage: Stage) -> list[int]:
+    """Count the shards of each holder."""
+    leases: list[Json] = stage.kubectl.json("get", "leases")["items"]
+    held = [str(each["spec"]["holderIdentity"]) for each in leases if "-shard-" in each["metadata"]["name"]]
+    return sorted(held.count(each) for each in set(held) - {""})
+
+
+def test_two_operators_with_four_shards(stage: Stage, tmp_path: Path) -> None:
+    """Each serves two of them; when one is killed the other one serves all, and finishes what was begun."""
+    names = [f"{stage.name}-{number}" for number in range(6)]
+    with replicas(stage, tmp_path, 2, "--shards", "4") as (first, second):
+        until(lambda: count_held(stage) == [2, 2], "each holds its part")
+        for name in names:
+            stage.cloud.slow(name)
+        stage.kubectl.apply(*[powervs(name, stage.namespace) for name in names])
+        until(lambda: all(stage.cloud.of(name) for name in names), "all are begun, whoever serves them")
+        second.send(signal.SIGKILL)
+        until(lambda: count_held(stage) == [4], "the other one holds all")
+        for name in names:
+            stage.kubectl.run("wait", f"{KIND}/{name}", "--for=condition=Ready", PATIENTLY)
+            once_each(stage.cloud, name)
+        stage.kubectl.run("delete", KIND, "--all", PATIENTLY)
+        first.send(signal.SIGTERM)
+        assert first.process.wait(PATIENCE) == 0, first.said()
+        assert count_held(stage) == []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 
 from freehold.kube.errors import AlreadyExists, Conflict, ObjectNotFound, ServerUnavailable
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 
@@ -64,6 +65,13 @@ class LeaseNetwork:
     async def replace(self, resource: Resource, obj: Json) -> Json:
         sent = copy.deepcopy(obj)
         return await self._send(lambda: self._server.replace(sent))
+
+    async def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        answer = await self._send(lambda: {"items": copy.deepcopy(list(self._server.stored.values()))})
+        return ObjectList(answer["items"], "")
+
+    async def delete(self, resource: Resource, key: Key, *, resource_version: str = "") -> Json:
+        return await self._send(lambda: self._server.stored.pop(key, {}))
 
     async def _send(self, request: Callable[[], Json]) -> Json:
         task = asyncio.create_task(self._arrive(request))

@@ -190,7 +190,7 @@ def test_each_test_that_follows_advice_exists() -> None:
 
 # --- commands in messages --------------------------------------------------------------------------
 
-_COMMAND = re.compile(r"\bfreehold (?P<words>[a-z]+(?: [a-z]+(?:-[a-z]+)*)?)(?P<rest>(?: [^.;,:()`\s]+)*)")
+_COMMAND = re.compile(r"\bfreehold (?P<words>[a-z]+(?: [a-z]+(?:-[a-z]+)*)?)(?P<rest>(?: [^.;,:()`|\s]+)*)")
 _PROSE = frozenset({"operator", "record", "key", "object", "demo", "with"})
 """Words after the name of the product that are no command."""
 

@@ -114,7 +114,7 @@ class Reviewer:
         if question.operation not in ("CREATE", "UPDATE") or question.subresource:
             return Answer(Verdict.ALLOWED)
         if not self._rules.knows(question.group, question.kind):
-            told = f"freehold has no rules for {question.kind} of group {question.group!r}: nothing was checked"
+            told = f"{question.kind} of group {question.group!r} has no rules here: nothing was checked"
             return Answer(Verdict.WARNED, warnings=(told,))
         if is_left_alone(question.new) or not self._changes_what_is_checked(question):
             return Answer(Verdict.ALLOWED)
@@ -122,7 +122,7 @@ class Reviewer:
             return await self._judge(question)
         except Exception:  # a defect of a rule keeps nobody from writing: the reconciler judges again
             _LOG.exception("the rules for %s failed", question.kind)
-            told = "freehold could not check this object because of a defect of its own: see the operator's log"
+            told = "this object was not checked, because of a defect in Freehold: see the operator's log"
             return Answer(Verdict.ERROR, warnings=(told,))
 
     def _changes_what_is_checked(self, question: Question) -> bool:

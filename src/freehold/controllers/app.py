@@ -22,9 +22,12 @@ from freehold.controllers.keyring.opening import build_keeper
 from freehold.controllers.keyring.stored_form import RingError
 from freehold.controllers.leadership import lease as leases
 from freehold.controllers.leadership.elector import Claim, Elector, build_identity
-from freehold.controllers.leadership.interface import ALWAYS_LEADS, Leadership
+from freehold.controllers.leadership.interface import ALWAYS_LEADS, Election, Leadership
+from freehold.controllers.leadership.shard_keeper import ShardKeeper
+from freehold.controllers.leadership.shards import SINGLE
+from freehold.controllers.leadership.work import ShardedWork, ShardedWorks, name_by_uid, name_single
 from freehold.controllers.mirrors import build_mirror_controller
-from freehold.controllers.name_claims import NameClaims
+from freehold.controllers.name_claims import NameClaims, name_by_claim
 from freehold.controllers.objects import ApiObject, separate_managers
 from freehold.controllers.observation_log import LookLog, LookRecord
 from freehold.controllers.observers import Standing
@@ -47,7 +50,6 @@ from freehold.providers.access.audit import FileAudit, NoAudit
 from freehold.providers.objects import gate
 from freehold.providers.objects.gate import ClusterApiMode
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import MIRRORS, SERVED, SERVED_RESOURCES
 from freehold.tags.controller import OperatorScope, metadata_controllers
 
 _LOG = logging.getLogger(__name__)
@@ -62,7 +64,8 @@ class Operator:
         self._controllers: list[Controller] = []
         self._keeper: RingKeeper | None = None
         self._served: dict[str, tuple[Controller, LookLog]] = {}
-        self._elector: Elector | None = None
+        self._works: list[ShardedWork] = []
+        self._election: Election | None = None
 
     def stop(self) -> None:
         """Finish the passes in hand, then return from ``run``."""
@@ -90,7 +93,13 @@ class Operator:
         """Return whether this process acts on objects now. It may be called from any thread."""
         if not self._settings.leader_elect:
             return True
-        return self._elector is not None and self._elector.remaining() > 0
+        return self._election is not None and self._election.remaining() > 0
+
+    def leads_all(self) -> bool:
+        """Return whether this process does now what one does for all, such as the webhook's certificate."""
+        if not self._settings.leader_elect:
+            return True
+        return self._election is not None and self._election.holds(SINGLE)
 
     def find_look(self, kind: str, key: Key) -> LookRecord | None:
         """Return the last look at the object; None if there was none since one was requested."""
@@ -110,7 +119,7 @@ class Operator:
         Raises ConflictingProvider, LeadershipLost, and KubeError when the API server cannot be used at all.
         """
         async with KubeClient(self._settings.kube, field_manager=OPERATOR) as client:
-            await refuse_peers(client)
+            await refuse_peers(client, self._settings.kinds)
             if not self._settings.leader_elect:
                 self._settings.observers.process.note_standing(Standing())
                 await self._serve(client, ALWAYS_LEADS, asyncio.get_running_loop().create_future())
@@ -120,20 +129,20 @@ class Operator:
 
     async def _serve_when_elected(self, client: KubeClient, own: KubeClient) -> None:
         """Follow until this process is elected, then serve. The Lease is given back once nothing is in hand."""
-        key, standing = Key(self._settings.own_namespace, leases.NAME), self._settings.observers.process.note_standing
-        standing(Standing(leads=False, shards_held=0, rate_share=0.0))
-        elector = self._elector = Elector(Claim(own, key, build_identity()))
-        electing = asyncio.create_task(elector.run())
+        note_standing = self._settings.observers.process.note_standing
+        election = self._election = self._build_election(own)
+        note_standing(election.read_standing())
+        electing = asyncio.create_task(election.run())
         waiting: list[asyncio.Future[Any]] = [
             electing,
-            asyncio.create_task(elector.wait_until_elected()),
+            asyncio.create_task(election.wait_until_elected()),
             asyncio.create_task(self._stop.wait()),
         ]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if not self._stop.is_set() and not electing.done():
-                standing(Standing())
-                await self._serve(client, elector, electing)
+                note_standing(election.read_standing())
+                await self._serve(client, election, electing)
             if electing.done():
                 electing.result()
         finally:
@@ -141,7 +150,17 @@ class Operator:
                 each.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
             if not any(each.cut_off for each in self._controllers):  # else it may have a call in flight
-                await elector.release()
+                await election.release()
+
+    def _build_election(self, client: KubeClient) -> Election:
+        settings, identity = self._settings, build_identity()
+        if settings.shards == 1:
+            return Elector(Claim(client, Key(settings.own_namespace, leases.NAME), identity))
+        keeper = ShardKeeper(client, settings.own_namespace, identity, settings.shards)
+        works = ShardedWorks(self._works, settings.shards)
+        keeper.on_taken, keeper.drain = works.take, works.drain
+        keeper.on_standing = settings.observers.process.note_standing
+        return keeper
 
     async def _serve(self, client: KubeClient, leadership: Leadership, lost: asyncio.Future[None]) -> None:
         """Run the controllers until ``stop``, or until ``lost`` is done."""
@@ -157,7 +176,7 @@ class Operator:
             stack.callback(posting.cancel)
             keeper = self._keeper = build_keeper(client, settings)
             await keeper.refresh()
-            self._build_controllers(client, connections, recorder, keeper, audit)
+            self._build_controllers(client, connections, recorder, keeper, audit, leadership)
             keeper.on_change = self._requeue_all
             await self._run_until_stopped(keeper, lost)
 
@@ -173,6 +192,8 @@ class Operator:
         finally:
             keeping.cancel()
             stopping.cancel()
+            if self._election is not None:
+                self._election.retire()
             for controller in self._controllers:
                 controller.stop()
             await running
@@ -184,11 +205,12 @@ class Operator:
         recorder: EventRecorder,
         keeper: RingKeeper,
         audit: FileAudit | NoAudit,
+        leadership: Leadership,
     ) -> None:
         """Build a controller for each kind that is reconciled, for metadata, and for mirrors."""
         settings, namespace = self._settings, self._settings.namespace or ""
-        others = OtherStoredObjects(client, SERVED_RESOURCES, namespace)
-        for served in SERVED:
+        others = OtherStoredObjects(client, settings.kinds.resources, namespace)
+        for served in settings.kinds.served:
             accounts = find_accounts(connections, served)
             claims = self._build_claims(served, accounts) if served.once_in_account else None
             reconciler = Reconciler(
@@ -197,20 +219,32 @@ class Operator:
                 collects=collects_new_objects(served, settings.gates), reader=client,
                 secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.process.count_repairs,
             )  # fmt: skip
-            controller = self._build_controller(client, served, reconciler, keeper)
-            self._served[served.kind] = controller, reconciler.look_log
-            self._controllers.append(controller)
-        place = OperatorScope(settings.own_namespace, settings.ledger_name, namespace, settings.workers)
+            work = self._build_work(client, served, reconciler, keeper, leadership)
+            self._served[served.kind] = work.controller, reconciler.look_log
+            self._controllers.append(work.controller)
+            self._works.append(work)
+        place = OperatorScope(
+            settings.own_namespace, settings.ledger_name, namespace, settings.workers, settings.kinds,
+            settings.watch_filter,
+        )  # fmt: skip
         self._controllers += metadata_controllers(
             client, connections, settings.regions, keeper, settings.clock, recorder, place, settings.metadata,
-            tuple(self._controllers), settings.observers, audit,
+            tuple(self._controllers), settings.observers, audit, lambda: leadership.holds(SINGLE),
         )  # fmt: skip
+        self._works += [ShardedWork(each, name_single) for each in self._controllers[len(self._works) :]]
         mode = ClusterApiMode(settings.cluster_api)
-        self._controllers += [
-            build_mirror_controller(client, kind, mode, settings.clock, namespace, settings.workers) for kind in MIRRORS
-        ]
+        mirrors = [
+            build_mirror_controller(
+                client, kind, mode, settings.clock, namespace, settings.workers,
+                lambda raw: leadership.holds(name_by_uid(raw)),
+            )
+            for kind in settings.kinds.mirrors
+        ]  # fmt: skip
+        self._controllers += mirrors
+        self._works += [ShardedWork(each) for each in mirrors]
         for each in self._controllers:
             each.on_pass = partial(settings.observers.process.note_pass, each.resource.kind)
+            each.serves = settings.watch_filter.passes
 
     def _build_claims(self, served: ServedName, accounts: Accounts) -> NameClaims:
         return NameClaims(
@@ -232,9 +266,18 @@ class Operator:
             if isinstance(defect, BaseException):
                 raise defect
 
-    def _build_controller(
-        self, client: KubeClient, served: ServedName, reconciler: Reconciler, keeper: RingKeeper
-    ) -> Controller:
+    def _build_work(
+        self,
+        client: KubeClient,
+        served: ServedName,
+        reconciler: Reconciler,
+        keeper: RingKeeper,
+        leadership: Leadership,
+    ) -> ShardedWork:
+        """Build the controller of a kind.
+
+        Of kinds whose names are claimed all objects of one name are in one shard: the claims are this process's own.
+        """
         settings, resource = self._settings, resource_of(served)
         mode = ClusterApiMode(settings.cluster_api)
         owner_clusters = OwnerClusterReader(client, mode, served)
@@ -245,6 +288,8 @@ class Operator:
                 reconciler.look_log.forget(key)
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
+            if not leadership.holds(name_shard(raw)):
+                return Done()  # another process serves it
             newest = await client.get(resource, key) if key in written else raw
             around = await owner_clusters.read_context(newest)
             if not gate.leaves_alone(gate.decide(newest, around, served)):
@@ -260,7 +305,8 @@ class Operator:
                 written.add(key)
             return result
 
-        written: set[Key] = set()
+        written: set[Key] = set()  # objects of which the cache may be behind what was written
+        name_shard = name_by_claim(served) if served.once_in_account else name_by_uid
         watches = build_watches(served, mode, lambda: controller.list_objects(), settings.namespace or "")
         controller = Controller(
             client,
@@ -271,5 +317,7 @@ class Operator:
             workers=settings.workers,
             watches=watches,
             gone=reconciler.report_gone,
+            unserved=reconciler.forget,
         )
-        return controller
+
+        return ShardedWork(controller, name_shard, written.add, reconciler.forget)

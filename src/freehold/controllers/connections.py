@@ -12,6 +12,7 @@ from freehold.controllers.leadership.interface import ALWAYS_LEADS, Leadership
 from freehold.controllers.settings import Settings
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import Audit
+from freehold.providers.access.limits import Limits
 from freehold.providers.base import CloudAccess, CloudConnection, ConnectionContext, ObjectReader
 from freehold.providers.registry import PROVIDERS, object_kind_of, provider_of
 
@@ -27,13 +28,19 @@ def open_connections(
     leadership: Leadership = ALWAYS_LEADS,
 ) -> Connections:
     """Connect to the clouds. Their resources are closed with ``stack``."""
+
+    def new_limits() -> Limits:
+        limits = settings.new_limits()
+        limits.share = leadership.held_share
+        return limits
+
     shared = ConnectionContext(
         client,
         settings.own_namespace,
         settings.clock,
         audit,
         settings.intervals,
-        settings.new_limits,
+        new_limits,
         lambda port: settings.observers.wrap_port(LeaseFence(port, leadership)),
         stack,
         settings.gates,

@@ -77,6 +77,7 @@ class Controller:
     lost event can last, and how long a running reconcile may go on after ``stop``. ``reads``: controllers in whose
     caches ``reconcile`` looks, so that one process holds an object once; their changes wake nothing here. ``gone`` is
     called with the last state of an object that was deleted, ``on_pass`` with the end of a reconcile and its seconds.
+    An object that ``serves`` refuses stays in the cache and is never reconciled; ``unserved`` is called with it.
     """
 
     def __init__(
@@ -96,9 +97,11 @@ class Controller:
         grace: float = 20.0,
         label_selector: str = "",
         gone: Callable[[Json], None] = _forget,
+        unserved: Callable[[Json], None] = _forget,
     ) -> None:
         self.resource = resource
         self._on_gone = gone
+        self._on_unserved = unserved
         self.queue: WorkQueue[Key] = WorkQueue(time, backoff, backlog_workers=max(1, workers // 4))
         self._reconcile = reconcile
         self._workers = workers
@@ -122,6 +125,7 @@ class Controller:
         self.cut_off = False
         """Whether a reconcile was still running at the end of the grace period."""
         self.on_pass: Callable[[ReconcileEnd, float], None] = lambda end, seconds: None
+        self.serves: Callable[[Json], bool] = lambda obj: True
         self._died_at: deque[float] = deque(maxlen=MOST_DEATHS_REMEMBERED)
 
     # --- reading -------------------------------------------------------------------------------
@@ -133,6 +137,10 @@ class Controller:
     def list_objects(self) -> list[Json]:
         """Return every known object. They must not be modified."""
         return list(self._primary.objects.values())
+
+    def list_served(self) -> list[Json]:
+        """Return the known objects that are reconciled. They must not be modified."""
+        return list(filter(self.serves, self._primary.objects.values()))
 
     def find_reflector(self, resource: Resource) -> Reflector:
         """Find the cache of a watched resource. Raises KeyError for one that is not watched."""
@@ -232,7 +240,7 @@ class Controller:
                     self._check_settled()
                     continue
                 if change.new is None and change.old is not None:
-                    self._on_gone(change.old)
+                    (self._on_gone if self.serves(change.old) else self._on_unserved)(change.old)
                 if _matters(change, self._wake):
                     self.queue.add(change.key, choose_priority(change))
 
@@ -291,6 +299,11 @@ class Controller:
             self._note_progress()
 
     async def _serve(self, key: Key) -> ReconcileEnd:
+        known = self.get(key)
+        if known is not None and not self.serves(known):
+            self._on_unserved(known)
+            self._finish(key, Done())
+            return Done()
         try:
             result = await self._reconcile(key)
         except Exception as problem:

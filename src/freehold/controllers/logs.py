@@ -46,7 +46,7 @@ class LogContext:
 _NOTHING = LogContext()
 _ErrorInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
-_CONTEXT: contextvars.ContextVar[LogContext] = contextvars.ContextVar("freehold log", default=_NOTHING)
+_CONTEXT: contextvars.ContextVar[LogContext] = contextvars.ContextVar("log context", default=_NOTHING)
 """The one global of this file: asyncio and the threads of calls carry it along."""
 
 

@@ -5,7 +5,7 @@ They need no account, no key ring and no finalizer. The gate's rules hold for th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,14 +113,25 @@ def _read_shown(source: Json) -> tuple[Any, Any]:
 
 
 def build_mirror_controller(
-    client: KubeClient, kind: MirrorKind, mode: ClusterApiMode, clock: SystemClock, namespace: str, workers: int
+    client: KubeClient,
+    kind: MirrorKind,
+    mode: ClusterApiMode,
+    clock: SystemClock,
+    namespace: str,
+    workers: int,
+    may_act: Callable[[Json], bool] = lambda raw: True,
 ) -> Controller:
-    """Build the controller of the mirrors of one kind: Clusters and sources wake them."""
+    """Build the controller of the mirrors of one kind: Clusters and sources wake them.
+
+    ``may_act``: whether this process serves the mirror now.
+    """
     resource, reconciler = resource_of(kind.served), MirrorReconciler(kind, client, mode, clock)
 
     async def reconcile(key: Key) -> Result:
         raw = controller.get(key)
-        return Done() if raw is None else await reconciler.reconcile(ApiObject(client, resource, raw))
+        return (
+            Done() if raw is None or not may_act(raw) else await reconciler.reconcile(ApiObject(client, resource, raw))
+        )
 
     controller = Controller(
         client,
@@ -136,5 +147,6 @@ def build_mirror_controller(
             ),
         ],
         gone=reconciler.forget,
+        unserved=reconciler.forget,
     )
     return controller

@@ -123,6 +123,12 @@ class NameClaims:
             return ""
 
 
+def name_by_claim(served: ServedName) -> Callable[[Json], str]:
+    """Return what names the shard of an object of this kind: its cluster's name, so that one process claims it."""
+    cluster_name = object_kind_of(served).cluster_name
+    return lambda raw: f"{served.kind} {read_cluster_name(cluster_name, raw)}"
+
+
 def read_cluster_name(cluster_name: ClusterName, raw: Json) -> str:
     """Return the cluster name in the names of the object's resources, which a later label does not change."""
     journal = _read_journal(raw)

@@ -120,7 +120,7 @@ class ObjectMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         controllers, now = self.read_controllers(), self._now()
-        counts = {each.resource.kind: count_objects(each.list_objects(), now) for each in controllers}
+        counts = {each.resource.kind: count_objects(each.list_served(), now) for each in controllers}
         queues = {each.resource.kind: each for each in controllers}
         yield from _build_families(counts, queues, bool(controllers) and not self.read_ring_problem())
 

@@ -6,7 +6,7 @@ from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
 from freehold.providers.base import ObjectReader
-from freehold.providers.registry import METADATA, MIRRORS, PROVIDERS, REFERRED_TO, SERVED, TEMPLATES
+from freehold.providers.registry import PROVIDERS, Kinds
 
 
 class ConflictingProvider(Exception):
@@ -16,9 +16,10 @@ class ConflictingProvider(Exception):
     """
 
 
-async def refuse_peers(client: ObjectReader) -> None:
+async def refuse_peers(client: ObjectReader, kinds: Kinds) -> None:
     """Refuse to start beside another provider of the same kinds, or where RBAC hides whether there is one."""
-    for served in (*SERVED, *(kind.served for kind in MIRRORS), *TEMPLATES, *REFERRED_TO, *METADATA):
+    mirrors = (kind.served for kind in kinds.mirrors)
+    for served in (*kinds.served, *mirrors, *kinds.templates, *kinds.referred_to, *kinds.metadata):
         await _refuse_peer_of(client, served.crd)
 
 

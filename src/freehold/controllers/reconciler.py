@@ -170,10 +170,19 @@ class Reconciler:
     def report_gone(self, last: Json) -> None:
         """Report the resources of an object that was deleted without our finalizer: no pass sees it again."""
         known = self._memory.forget(last)
-        if self._collections is not None:
-            self._collections.forget(last["metadata"]["uid"])
+        self.forget(last)
         if known is not None and not known.is_released:
             self._guard.report_left_behind(last, known)
+
+    def forget(self, raw: Json) -> None:
+        """Forget an object that this process serves no more. No pass of it may be running."""
+        self.look_log.forget(key_of(raw))
+        self._look_requested.discard(raw["metadata"]["uid"])
+        if self._collections is not None:
+            self._collections.forget(raw["metadata"]["uid"])
+        known = self._memory.forget(raw)
+        if known is not None:
+            known.cloud.forget(subject_of(raw))
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> PassEnd:
         decision = gate.decide(document.raw, cluster, self._served)

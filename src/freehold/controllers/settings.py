@@ -10,11 +10,13 @@ from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.collection.selector import Selector
 from freehold.controllers.keyring import secret as keyring_secret
 from freehold.controllers.observers import NO_OBSERVERS, Observers
+from freehold.controllers.watch_filter import NO_FILTER, WatchFilter
 from freehold.engine.clock import SystemClock
 from freehold.engine.interface import Intervals
 from freehold.kube.config import Connection
 from freehold.providers.access.limits import Limits
 from freehold.providers.base import CloudAccess
+from freehold.providers.registry import EVERYTHING, Kinds
 from freehold.tags import ledger_store
 from freehold.tags.policy.configuration import Configuration
 
@@ -32,7 +34,8 @@ class Settings:
     """The settings of one operator, parsed from options. ``keys`` is the place of the key ring, a file or a Secret.
 
     ``access`` has provider names as keys. ``new_limits`` makes the request limits of one account. ``leader_elect``:
-    other processes may serve the same objects, and of all of them only one acts (ADR 28).
+    other processes may serve the same objects, and of all of them only one acts on an object (ADR 28). ``shards``: the
+    number of parts into which the objects are divided for that.
     """
 
     kube: Connection
@@ -50,6 +53,9 @@ class Settings:
     observers: Observers = NO_OBSERVERS
     metadata: Configuration = field(default_factory=Configuration)
     leader_elect: bool = False
+    kinds: Kinds = EVERYTHING
+    watch_filter: WatchFilter = NO_FILTER
+    shards: int = 1
 
     @property
     def own_namespace(self) -> str:

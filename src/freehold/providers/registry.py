@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ServedName
 from freehold.kube.resources import Resource
@@ -13,29 +14,63 @@ from freehold.providers.objects.served_resources import resource_of
 
 PROVIDERS: tuple[Provider, ...] = (IBM, AWS)
 
-SERVED: tuple[ServedName, ...] = tuple(kind.served for provider in PROVIDERS for kind in provider.objects)
-"""The kinds that are reconciled."""
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds of some providers."""
+
+    providers: tuple[Provider, ...]
+
+    @property
+    def served(self) -> tuple[ServedName, ...]:
+        """The kinds that are reconciled."""
+        return tuple(kind.served for provider in self.providers for kind in provider.objects)
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """The resources of :attr:`served`."""
+        return tuple(resource_of(served) for served in self.served)
+
+    @property
+    def mirrors(self) -> tuple[MirrorKind, ...]:
+        """The kinds that only show what another object has."""
+        return tuple(kind for provider in self.providers for kind in provider.mirrors)
+
+    @property
+    def referred_to(self) -> tuple[ServedName, ...]:
+        """The kinds that are only read, if an object of a kind above names one."""
+        return tuple(served for provider in self.providers for served in provider.referred)
+
+    @property
+    def templates(self) -> tuple[ServedName, ...]:
+        """The kinds of which Cluster API makes objects: data, which nothing here reads."""
+        return tuple(served for provider in self.providers for served in provider.templates)
+
+    @property
+    def metadata(self) -> tuple[ServedName, ...]:
+        """The kinds of the metadata controller."""
+        tags = (provider.tags.served for provider in self.providers if provider.tags)
+        return (CLOUD_METADATA, *tags, METADATA_GRANT)
+
+    @property
+    def tags(self) -> Mapping[str, TagKind]:
+        """The kinds of objects with one provider's tags, by the name of the provider."""
+        ordered = sorted(self.providers, key=lambda each: each.title)
+        return {provider.name: provider.tags for provider in ordered if provider.tags}
+
+
+EVERYTHING = Kinds(PROVIDERS)
+SERVED: tuple[ServedName, ...] = EVERYTHING.served
 *_FIRST, _LAST = (provider.title for provider in PROVIDERS)
 REAL_CLOUDS = f"{', '.join(_FIRST)} and {_LAST}"
 """For people."""
-MIRRORS: tuple[MirrorKind, ...] = tuple(kind for provider in PROVIDERS for kind in provider.mirrors)
-"""The kinds that only show what another object has."""
-REFERRED_TO: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.referred)
-"""The kinds that are only read, if an object of a kind above names one."""
-TEMPLATES: tuple[ServedName, ...] = tuple(served for provider in PROVIDERS for served in provider.templates)
-"""The kinds of which Cluster API makes objects: data, which nothing here reads."""
-METADATA: tuple[ServedName, ...] = (
-    CLOUD_METADATA,
-    *(provider.tags.served for provider in PROVIDERS if provider.tags),
-    METADATA_GRANT,
-)
-"""The kinds of the metadata controller."""
-TAG_KINDS: Mapping[str, TagKind] = {
-    provider.name: provider.tags for provider in sorted(PROVIDERS, key=lambda each: each.title) if provider.tags
-}
-"""The kinds of objects with one provider's tags, by the name of the provider."""
+MIRRORS: tuple[MirrorKind, ...] = EVERYTHING.mirrors
+REFERRED_TO: tuple[ServedName, ...] = EVERYTHING.referred_to
+TEMPLATES: tuple[ServedName, ...] = EVERYTHING.templates
+METADATA: tuple[ServedName, ...] = EVERYTHING.metadata
+TAG_KINDS: Mapping[str, TagKind] = EVERYTHING.tags
 
-SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
+SERVED_RESOURCES: tuple[Resource, ...] = EVERYTHING.resources
 MIRROR_RESOURCES: tuple[Resource, ...] = tuple(resource_of(kind.served) for kind in MIRRORS)
 READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)
 TEMPLATE_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in TEMPLATES)

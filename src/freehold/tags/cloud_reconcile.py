@@ -97,7 +97,11 @@ class CloudReconciler:
 
     async def _pass(self, cloud: Json, reference: Reference) -> ProviderResult:
         """Work for one provider's object. What the API server refuses for good is told."""
+        if refused := self._context.refuse_unserved(reference.kind):
+            return ProviderResult(reference, None, refused)
         provider = await self._context.provider(reference)
+        if refused := self._context.refuse_filtered(provider):
+            return ProviderResult(reference, None, refused)
         try:
             prepared = await self._prepare(cloud, reference, provider)
             if isinstance(prepared, Refused):

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 from freehold.api import names
 from freehold.api.served import CLOUD_METADATA
 from freehold.controllers.events import Severity
+from freehold.controllers.watch_filter import NO_FILTER, WatchFilter
 from freehold.engine.clock import Clock
 from freehold.engine.keys import KeyRing
 from freehold.kube import errors as kube
@@ -31,7 +32,14 @@ from freehold.tags.tag_endpoint import TagAccounts
 from freehold.tags.tag_pass import TagPass
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
-PROVIDERS: Final = {each.served.kind: resource_of(each.served) for each in registry.TAG_KINDS.values()}
+
+
+def list_tag_resources(kinds: registry.Kinds) -> dict[str, Resource]:
+    """List the objects for tags of some providers, by kind."""
+    return {each.served.kind: resource_of(each.served) for each in kinds.tags.values()}
+
+
+PROVIDERS: Final = list_tag_resources(registry.EVERYTHING)
 """The providers' objects for tags, by kind."""
 
 GRANTS_UNKNOWN: Final = Refused(
@@ -147,6 +155,8 @@ class Context:
     wake: Callable[[Reference], None] = lambda reference: None
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     parsed: ParsedObjects = field(default_factory=ParsedObjects)
+    kinds: registry.Kinds = registry.EVERYTHING
+    watch_filter: WatchFilter = NO_FILTER
 
     def alone(self, reference: Reference) -> asyncio.Lock:
         """Return what is held while tags are written or removed for a provider's object.
@@ -168,6 +178,20 @@ class Context:
     async def provider(self, reference: Reference) -> ProviderObject | None:
         raw = await self.get(PROVIDERS[reference.kind], Key(reference.namespace, reference.name))
         return ProviderObject(reference.kind, raw) if raw is not None else None
+
+    def refuse_unserved(self, kind: str) -> Refused | None:
+        """Refuse an object of a provider whose kinds this operator does not serve."""
+        if kind in list_tag_resources(self.kinds):
+            return None
+        return Refused("ProviderNotServed", f"this operator serves no {kind}: --providers leaves its provider out")
+
+    def refuse_filtered(self, provider: ProviderObject | None) -> Refused | None:
+        """Refuse an object that the watch filter leaves alone."""
+        if provider is None or self.watch_filter.passes(provider.raw):
+            return None
+        return Refused(
+            "NotServed", f"{provider.reference} has no label {self.watch_filter.selector}, as all that is served here"
+        )
 
     # -- what all ask for ---------------------------------------------------------------------------------------
 

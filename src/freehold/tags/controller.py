@@ -17,6 +17,7 @@ from freehold.controllers.objects import separate_managers
 from freehold.controllers.observers import NO_OBSERVERS, Observers
 from freehold.controllers.predicates import OWN_ANNOTATIONS, spec_or_metadata_changed
 from freehold.controllers.timing import RunningTime
+from freehold.controllers.watch_filter import NO_FILTER, WatchFilter
 from freehold.controllers.workqueue import Priority
 from freehold.engine.clock import SystemClock
 from freehold.kube.client import KubeClient
@@ -24,9 +25,9 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import WatchState
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.objects.served_resources import resource_of
-from freehold.providers.registry import SERVED_RESOURCES
+from freehold.providers.registry import EVERYTHING, Kinds
 from freehold.tags.cloud_reconcile import CloudReconciler
-from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, Context, EventSink
+from freehold.tags.context import CLOUD_METADATAS, Context, EventSink, list_tag_resources
 from freehold.tags.ledger_store import LedgerStore
 from freehold.tags.pass_hooks import AuditedChanges, ChangeAudit, PassHooks
 from freehold.tags.policy.configuration import Configuration
@@ -51,28 +52,33 @@ class OperatorScope:
     record_name: str
     namespace: str
     workers: int
+    kinds: Kinds = EVERYTHING
+    watch_filter: WatchFilter = NO_FILTER
 
 
 class Caches:
     """What the watches have shown (context.Stored)."""
 
-    def __init__(self, controller: Callable[[], Controller]) -> None:
+    def __init__(self, controller: Callable[[], Controller], place: OperatorScope) -> None:
         self._controller = controller
+        self._place = place
 
     def clouds(self) -> Sequence[Json]:
-        return self._controller().list_objects()
+        return list(filter(self._place.watch_filter.passes, self._controller().list_objects()))
 
     def knows_clouds(self) -> bool:
         return self._controller().find_reflector(CLOUD_METADATAS).state is WatchState.SYNCED
 
     def providers(self) -> Sequence[ProviderObject] | None:
-        known = {kind: self._list_known(resource) for kind, resource in PROVIDERS.items()}
+        known = {kind: self._list_known(resource) for kind, resource in list_tag_resources(self._place.kinds).items()}
         if None in known.values():
             return None
-        return [ProviderObject(kind, raw) for kind, rows in known.items() for raw in rows or ()]
+        passes = self._place.watch_filter.passes
+        return [ProviderObject(kind, raw) for kind, rows in known.items() for raw in filter(passes, rows or ())]
 
     def clusters(self) -> Sequence[Json] | None:
-        known = [self._list_known(resource) for resource in SERVED_RESOURCES]
+        """Also those that the watch filter leaves alone: the tags of a cluster are nobody else's to change."""
+        known = [self._list_known(resource) for resource in self._place.kinds.resources]
         if None in known:
             return None
         return [raw for rows in known for raw in rows or ()]
@@ -119,12 +125,22 @@ def metadata_controllers(
     clusters: Sequence[Controller],
     onlookers: Observers = NO_OBSERVERS,
     audit: ChangeAudit | None = None,
+    may_act: Callable[[], bool] = lambda: True,
 ) -> list[Controller]:
-    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds."""
+    """``regions`` are those of objects that name none. ``clusters`` are the controllers of the cluster kinds.
+
+    ``may_act``: whether this process serves metadata objects now; when it begins to, somebody asks for all of them.
+    """
     going: dict[str, Controller] = {}
+    tags = list_tag_resources(place.kinds)
+
+    def wake(reference: Reference) -> None:
+        if reference.kind in going:
+            going[reference.kind].queue.add(Key(reference.namespace, reference.name), Priority.LIVE)
+
     context = Context(
         client=client,
-        stored=Caches(lambda: controller),
+        stored=Caches(lambda: controller, place),
         accounts=tag_accounts(connections, clock),
         record=LedgerStore(client, place.record_namespace, place.record_name),
         rings=keeper,
@@ -137,13 +153,15 @@ def metadata_controllers(
         hooks=PassHooks(
             onlookers.report_pass, onlookers.report_ready, (AuditedChanges(audit or NoAudit()), *onlookers.changes)
         ),
-        wake=lambda each: going[each.kind].queue.add(Key(each.namespace, each.name), Priority.LIVE),
+        wake=wake,
+        kinds=place.kinds,
+        watch_filter=place.watch_filter,
     )
 
     def controller_of(resource: Resource, reconcile: Reconcile, **more: Any) -> Controller:
         async def reconcile_with_ring(key: Key) -> Result:
             """Do nothing without a ring: the keeper asks for all objects when there is one."""
-            if keeper.problem:
+            if keeper.problem or not may_act():
                 return Done()
             raw = built.get(key)
             if raw is not None:  # an earlier version wrote fields of it under another manager
@@ -161,7 +179,7 @@ def metadata_controllers(
     watches = [
         *(
             WatchedResource(resource, referring(lambda: controller.list_objects(), kind), _matters, place.namespace)
-            for kind, resource in PROVIDERS.items()
+            for kind, resource in tags.items()
         ),
         WatchedResource(
             GRANTS, lambda grant: [key_of(each) for each in controller.list_objects()], spec_or_metadata_changed
@@ -169,7 +187,7 @@ def metadata_controllers(
     ]
     reconcile = CloudReconciler(context).reconcile
     controller = controller_of(CLOUD_METADATAS, reconcile, watches=watches, reads=clusters)
-    for kind, resource in PROVIDERS.items():
+    for kind, resource in tags.items():
         going[kind] = controller_of(resource, ProviderReconciler(context, kind).reconcile)
     return [controller, *going.values()]
 

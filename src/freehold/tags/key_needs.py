@@ -9,7 +9,8 @@ from freehold.controllers.keyring.needs import KeyNeed
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.tags.context import PROVIDERS
+from freehold.providers.registry import EVERYTHING, Kinds
+from freehold.tags.context import list_tag_resources
 from freehold.tags.ledger_store import KEY, NAME, RECORD_UUID, shard_names
 from freehold.tags.policy.ledger_identity import key_of_annotation
 from freehold.tags.policy.references import ProviderObject
@@ -22,10 +23,17 @@ class ListingClient(Protocol):
 
 
 async def tag_needs(
-    client: ListingClient, namespace: str, record: str = NAME, of_objects_in: str = ""
+    client: ListingClient,
+    namespace: str,
+    record: str = NAME,
+    of_objects_in: str = "",
+    *,
+    kinds: Kinds = EVERYTHING,
+    label_selector: str = "",
 ) -> list[KeyNeed]:
     """``namespace`` and ``record``: where the record is. Raises KubeError."""
-    return [*await _of_record(client, namespace, record), *await _of_objects(client, of_objects_in)]
+    objects = await _of_objects(client, of_objects_in, kinds, label_selector)
+    return [*await _of_record(client, namespace, record), *objects]
 
 
 async def _of_record(client: ListingClient, namespace: str, record: str) -> list[KeyNeed]:
@@ -36,11 +44,11 @@ async def _of_record(client: ListingClient, namespace: str, record: str) -> list
     return [KeyNeed(Key(namespace, record), RECORD_UUID, digests)] if digests else []
 
 
-async def _of_objects(client: ListingClient, namespace: str) -> list[KeyNeed]:
+async def _of_objects(client: ListingClient, namespace: str, kinds: Kinds, label_selector: str) -> list[KeyNeed]:
     found: list[KeyNeed] = []
-    for kind, resource in PROVIDERS.items():
+    for kind, resource in list_tag_resources(kinds).items():
         try:
-            listing = await client.list(resource, namespace)
+            listing = await client.list(resource, namespace, label_selector=label_selector)
         except kube.ObjectNotFound:
             continue
         found += _read_key_needs(kind, listing.items)

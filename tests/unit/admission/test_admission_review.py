@@ -179,7 +179,7 @@ def test_a_kind_without_rules_is_allowed_with_a_warning() -> None:
     body = review(cluster(WRONG), kind={"group": "example.com", "version": "v1", "kind": "Widget"})
     response = respond(body)
     assert response["allowed"] is True
-    assert response["warnings"] == ["freehold has no rules for Widget of group 'example.com': nothing was checked"]
+    assert response["warnings"] == ["Widget of group 'example.com' has no rules here: nothing was checked"]
     assert REVIEWER.title_of(parse_review(body)) == "other"
 
 

@@ -80,9 +80,7 @@ async def test_nothing_is_partly_applied_and_every_error_is_named(client: KubeCl
 
 async def test_unknown_kinds_are_all_named_before_anything_is_written(client: KubeClient) -> None:
     with pytest.raises(CliError) as refused:
-        await _apply(
-            client, _document("ConfigMap", "a"), _document("Deployment", "b", api="apps/v1"), _document("Pod", "c")
-        )
+        await _apply(client, _document("ConfigMap", "a"), _document("Job", "b", api="batch/v1"), _document("Pod", "c"))
     assert len(refused.value.more) == 2
     with pytest.raises(ObjectNotFound):
         await client.get(CONFIG_MAPS, Key("default", "a"))

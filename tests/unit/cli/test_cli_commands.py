@@ -110,7 +110,8 @@ def test_help_names_every_field_that_a_feature_gate_turns_on(command: str) -> No
 def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_objects_miss_them() -> None:
     """The objects of one cloud are no reason to leave those of another one alone."""
     done = freehold("operator", "--kubeconfig", KUBECONFIG, HOME="/none")
-    assert "no credentials for IBM Cloud (IBMCLOUD_API_KEY): its objects will say NoCredentials" in done.stderr
+    without = "FREEHOLD_IBM_PROFILE with a token file): its objects will say NoCredentials"
+    assert f"no credentials for IBM Cloud (IBMCLOUD_API_KEY, or {without}" in done.stderr
     assert "no credentials for AWS in variables or files" in done.stderr
     assert done.stderr.endswith("http://127.0.0.1:9 cannot be reached: Connection refused\n")
 

@@ -93,3 +93,15 @@ def test_beside_a_crd_of_upstreams_the_operator_does_not_start(
         f"freehold: CRD {name} belongs to provider {provider}: two controllers must not serve one object. "
         "Uninstall it first"
     )
+
+
+@pytest.mark.parametrize("given", ["gcp", "ibm,gcp"])
+def test_a_provider_that_there_is_not_is_refused_with_the_names_of_all(
+    given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.umask", lambda mask: mask)  # other tests of this process keep theirs
+    monkeypatch.setattr(sys, "argv", ["freehold", "operator", "--providers", given])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 2
+    assert "'gcp' is no provider; there are aws, ibm" in capsys.readouterr().err

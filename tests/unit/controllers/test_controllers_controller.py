@@ -153,6 +153,33 @@ async def test_the_last_state_of_what_is_gone_is_told_once(client: KubeClient) -
     assert [each["metadata"]["annotations"] for each in gone] == [{"last": "1"}]
 
 
+async def test_an_object_that_is_not_served_is_never_reconciled_until_it_is(client: KubeClient) -> None:
+    """Also its end is told to ``unserved`` only: what it owned is somebody else's matter."""
+    seen, gone, unserved = Seen(), list[Json](), list[Json]()
+
+    async def reconcile(which: Key) -> Result:
+        if controller.get(which) is not None:
+            await seen.note(which)
+        return Done()
+
+    controller = Controller(
+        client, WIDGETS, reconcile, time=VirtualTime(), workers=1, gone=gone.append, unserved=unserved.append
+    )
+    controller.serves = lambda obj: obj["spec"]["size"] == 1
+    async with running(controller):
+        await client.create(WIDGETS, widget("other", size=2))
+        await client.create(WIDGETS, widget("a"))
+        await seen.until(lambda passes: "a" in passes)
+        assert seen.passes == {"a": 1} and len(controller.list_objects()) == 2
+        assert [each["metadata"]["name"] for each in controller.list_served()] == ["a"]
+        await client.delete(WIDGETS, key("other"))
+        await client.create(WIDGETS, widget("again", size=2))
+        await client.patch(WIDGETS, key("again"), {"spec": {"size": 1}})
+        await seen.until(lambda passes: "again" in passes)
+    assert "other" not in seen.passes and gone == []
+    assert {each["metadata"]["name"] for each in unserved} >= {"other"}
+
+
 async def test_cold_start_converges_over_many_pages(client: KubeClient) -> None:
     """Several pages, every object reaches its status: the server's pages are one snapshot, and none is lost."""
     count = 1200

@@ -18,7 +18,7 @@ from freehold.install.options import PROVIDER_NAMES, InstallOptions, InvalidInst
 from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
-from freehold.providers.registry import PROVIDERS, SERVED
+from freehold.providers.registry import EVERYTHING, PROVIDERS, SERVED
 
 CHOICES = {
     "defaults": InstallOptions(),
@@ -26,7 +26,7 @@ CHOICES = {
         shards=3, watch_filter="blue", feature_gates={"EKSEnableIAM": True}, serves_namespace="team", cert_manager=True
     ),
 }
-AWAITED = frozenset({"--leader-elect", "--providers", "--watch-filter", "--shards"})
+AWAITED: frozenset[str] = frozenset()
 """Options that come with leader election."""
 
 
@@ -164,12 +164,12 @@ def test_no_kind_is_moved_without_a_cluster_but_identities(objects: list[Json]) 
 
 async def test_operator_starts_beside_its_own_crds_and_not_beside_those_of_another(objects: list[Json]) -> None:
     crds = {crd["metadata"]["name"]: crd for crd in _of_kind(objects, "CustomResourceDefinition")}
-    await refuse_peers(_Reader(crds))
+    await refuse_peers(_Reader(crds), EVERYTHING)
     crds["awsclusters.infrastructure.cluster.x-k8s.io"]["metadata"]["labels"]["cluster.x-k8s.io/provider"] = (
         "infrastructure-aws"
     )
     with pytest.raises(ConflictingProvider):
-        await refuse_peers(_Reader(crds))
+        await refuse_peers(_Reader(crds), EVERYTHING)
 
 
 @pytest.mark.parametrize("provider", PROVIDER_NAMES)

@@ -49,7 +49,7 @@ manifests = _InstallCommand(
     params=list(_OWN),
     short_help="Print the objects of an installation in a cluster, as YAML.",
     help="Print what installs the operator in a cluster: freehold manifests | kubectl apply --server-side -f -\n\n"
-    "The Helm chart deploy/chart/freehold has the same objects, and its values are these options.",
+    "The Helm chart in deploy/chart has the same objects, and its values are these options.",
 )
 
 COMMANDS = (manifests,)

@@ -21,7 +21,7 @@ from freehold.cli.local.simulator import clock_of, limits_of
 from freehold.cli.local.webhook import webhook_of
 from freehold.cli.output.terminal import say
 from freehold.collection.selector import Selector
-from freehold.providers.registry import PROVIDERS, SERVED
+from freehold.providers.registry import PROVIDERS, Kinds
 from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ class OperatorOptions:
     webhook_certificates: Path | None
     health_address: tuple[str, int] | None
     leader_elect: bool | None
+    shards: int
     log: LogOptions
+    providers: tuple[str, ...]
+    watch_filter: str
 
 
 def run(options: OperatorOptions) -> None:
@@ -73,14 +76,15 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
 
     settings = await _build_settings(options, onlookers.observers)
     if not options.simulator:
-        _tell_missing()
-    kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
-    say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}")
+        _tell_missing(settings.kinds)
+    kinds = ", ".join([*(served.kind for served in settings.kinds.served), CLOUD_METADATA.kind])
+    labelled = f", with label {settings.watch_filter.selector}" if options.watch_filter else ""
+    say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}{labelled}")
     operator = Operator(settings)
     onlookers.watch(operator)
     beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads):
+        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads_all):
             await operator.run()
     except (ConflictingProvider, AuditInUse, LeadershipLost) as problem:
         raise CliError(str(problem)) from problem
@@ -90,14 +94,19 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
 
 async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Settings:
     from freehold.controllers.settings import RingSecret, Settings
+    from freehold.controllers.watch_filter import WatchFilter
     from freehold.engine.clock import SystemClock
     from freehold.kube.config import load, read_pod_namespace
 
+    kinds = Kinds(tuple(each for each in PROVIDERS if each.name in options.providers))
+    names = {each.name for each in kinds.providers}
     clock = await clock_of(options.simulator) if options.simulator else SystemClock()
+    if options.shards > 1 and options.leader_elect is False:
+        raise CliError("--shards needs --leader-elect: each shard is served by the process that holds its Lease")
     pod_namespace = read_pod_namespace(options.kubeconfig)
     return Settings(
         kube=load(kubeconfig=options.kubeconfig),
-        access=access_of(options.simulator),
+        access={name: each for name, each in access_of(options.simulator).items() if name in names},
         cluster_api=options.cluster_api,
         namespace=options.namespace or None,
         workers=options.workers,
@@ -109,12 +118,17 @@ async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Set
         observers=onlookers,
         metadata=options.metadata,
         keys=RingSecret(options.keys_namespace or pod_namespace or RingSecret().namespace),
-        leader_elect=bool(pod_namespace) if options.leader_elect is None else options.leader_elect,
+        kinds=kinds,
+        watch_filter=WatchFilter(options.watch_filter),
+        leader_elect=bool(pod_namespace or options.shards > 1)
+        if options.leader_elect is None
+        else options.leader_elect,
+        shards=options.shards,
     )
 
 
-def _tell_missing() -> None:
+def _tell_missing(kinds: Kinds) -> None:
     """Warn of missing credentials. It starts without: one cloud is no reason to leave the objects of another alone."""
-    for provider in PROVIDERS:
+    for provider in kinds.providers:
         if not provider.has_credentials(os.environ):
             _LOG.warning("%s", provider.without)

@@ -238,6 +238,33 @@ def webhook(function: F) -> F:
     return address(certificates(function))
 
 
+def providers(function: F) -> F:
+    return click.option(
+        "--providers", default=None, metavar="NAME,…", callback=_providers,
+        help="Serve the objects of these clouds only; the kinds of the others need not be installed [default: all].",
+    )(function)  # fmt: skip
+
+
+def _providers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    from freehold.providers.registry import PROVIDERS
+
+    known = sorted(each.name for each in PROVIDERS)
+    if value is None:
+        return tuple(known)
+    given = tuple(each.strip() for each in refuse_empty_text(context, parameter, value).split(","))
+    unknown = [each for each in given if each not in known]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is no provider; there are {', '.join(known)}")
+    return given
+
+
+def watch_filter(function: F) -> F:
+    return click.option(
+        "--watch-filter", default="", metavar="VALUE", callback=refuse_empty_text,
+        help="Serve only objects with this value of the label cluster.x-k8s.io/watch-filter [default: all].",
+    )(function)  # fmt: skip
+
+
 def health_address(function: F) -> F:
     return click.option(
         "--health-address", default="", metavar="HOST:PORT", callback=_address,

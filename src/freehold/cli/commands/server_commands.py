@@ -137,7 +137,16 @@ def serve(**given: Any) -> None:
     default=None,
     help="Of several operators only one acts at a time, by a Lease [default: in a pod].",
 )
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Divide the objects into so many parts, each served by one of several operators.",
+)
 @options.log
+@options.providers
+@options.watch_filter
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli.commands import operator as command

@@ -72,12 +72,14 @@ def _collect_records(journal: Journal) -> dict[str, frozenset[RecordName]]:
     return found
 
 
-async def read_needs(client: KubeClient, resources: Iterable[Resource], namespace: str = "") -> list[KeyNeed]:
+async def read_needs(
+    client: KubeClient, resources: Iterable[Resource], namespace: str = "", label_selector: str = ""
+) -> list[KeyNeed]:
     """Read the needs of every stored object of these kinds; a kind may not be installed. Raises KubeError."""
     found: list[KeyNeed] = []
     for resource in resources:
         try:
-            listing = await client.list(resource, namespace)
+            listing = await client.list(resource, namespace, label_selector=label_selector)
         except kube.ObjectNotFound:
             continue
         for raw in listing.items:

@@ -11,7 +11,6 @@ from freehold.controllers.keyring.needs import KeyNeed, read_needs
 from freehold.controllers.keyring.secret import SecretRing
 from freehold.controllers.settings import RingSecret, Settings
 from freehold.kube.client import KubeClient
-from freehold.providers.registry import SERVED_RESOURCES
 from freehold.tags.key_needs import tag_needs
 
 FILE_POLL_SECONDS = 1.0
@@ -30,8 +29,10 @@ def build_keeper(client: KubeClient, settings: Settings) -> RingKeeper:
     poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
 
     async def read_all_needs() -> list[KeyNeed]:
-        namespace = settings.namespace or ""
-        of_tags = await tag_needs(client, settings.own_namespace, settings.ledger_name, namespace)
-        return [*await read_needs(client, SERVED_RESOURCES, namespace), *of_tags]
+        namespace, selector, kinds = settings.namespace or "", settings.watch_filter.selector, settings.kinds
+        of_tags = await tag_needs(
+            client, settings.own_namespace, settings.ledger_name, namespace, kinds=kinds, label_selector=selector
+        )
+        return [*await read_needs(client, kinds.resources, namespace, selector), *of_tags]
 
     return RingKeeper(store, read_all_needs, time.time, poll)

@@ -19,6 +19,7 @@ from typing import Protocol
 from freehold.controllers.leadership import lease as leases
 from freehold.controllers.leadership.interface import LeadershipLost
 from freehold.controllers.leadership.lease import LEASES, LeaseRecord, Observation
+from freehold.controllers.observers import Standing
 from freehold.kube.errors import AlreadyExists, Conflict, KubeError, ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource
 
@@ -103,7 +104,7 @@ class Claim:
         self.problem = ""
         if self.remaining():
             return leases.RENEW_SECONDS
-        return min(leases.RETRY_SECONDS, self._find_wait() or leases.RETRY_SECONDS)
+        return min(leases.RETRY_SECONDS, self.find_wait() or leases.RETRY_SECONDS)
 
     async def release(self) -> None:
         """Give the Lease back, so that another one takes it at once. It only costs time if that fails."""
@@ -130,35 +131,35 @@ class Claim:
             except (Conflict, ObjectNotFound):
                 pass
         try:
-            self._note(await self._store.get(LEASES, self.key))
-            self._gone_since = None
-            if not self._find_wait():
-                await self._write(self._stored)
+            self.note(await self._store.get(LEASES, self.key))
         except ObjectNotFound:
+            self.note(None)
+        if self.find_wait():
+            return
+        try:
+            await self._write(self._stored)
+        except (AlreadyExists, Conflict):  # another one was faster
             self._stored = None
-            if self._is_others_for_now():
-                return
-            with suppress(AlreadyExists):
-                await self._write(None)
-        except Conflict:  # another one was faster
-            self._stored = None
 
-    def _find_wait(self) -> float:
-        return leases.find_wait(self._seen, self._identity, self._monotonic()) if self._seen else 0.0
+    def find_wait(self) -> float:
+        """Return the seconds for which the Lease must be left to another one, by what was seen last.
 
-    def _is_others_for_now(self) -> bool:
-        """Return whether somebody deleted the Lease under its holder, who may not know yet and have renewed it since.
-
-        The wait begins when it is seen to be gone.
+        A Lease that somebody deleted is left to its holder, who may not know yet and have renewed it since: the wait
+        begins when it is seen to be gone.
         """
-        if not self.is_anothers:
-            return False
-        if self._gone_since is None:
-            self._gone_since = self._monotonic()
-        return self._monotonic() < self._gone_since + leases.LEASE_SECONDS
+        if self._seen is None:
+            return 0.0
+        if self._gone_since is not None and self.is_anothers:
+            return max(0.0, self._gone_since + leases.LEASE_SECONDS - self._monotonic())
+        return leases.find_wait(self._seen, self._identity, self._monotonic())
 
-    def _note(self, stored: Json) -> None:
+    def note(self, stored: Json | None) -> None:
+        """Note what was read; None where there is no such Lease."""
         self._stored = stored
+        if stored is None:
+            self._gone_since = self._monotonic() if self._gone_since is None else self._gone_since
+            return
+        self._gone_since = None
         self._seen = leases.observe(self._seen, leases.read_record(stored), self._monotonic())
         if self._seen.record.holder != self._identity:
             self._held_until = -math.inf  # somebody took it, by hand or because it had expired
@@ -166,13 +167,14 @@ class Claim:
     async def _write(self, stored: Json | None) -> None:
         sent = self._monotonic()
         record = leases.build_claim(leases.read_record(stored) if stored else None, self._identity, self._wall())
-        self._note(await self._put(stored, record))
+        self.note(await self._put(stored, record))
         self._held_until = sent + HELD_SECONDS
 
     async def _put(self, stored: Json | None, record: LeaseRecord) -> Json:
         """Create the Lease, or replace the version that was read."""
         if stored is not None:
-            return await self._store.replace(LEASES, {**stored, "spec": {**stored["spec"], **record.build_spec()}})
+            spec = {**(stored.get("spec") or {}), **record.build_spec()}
+            return await self._store.replace(LEASES, {**stored, "spec": spec})
         metadata = {"name": self.key.name, "namespace": self.key.namespace, "labels": self._labels}
         lease = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
         return await self._store.create(LEASES, {**lease, "spec": record.build_spec()})
@@ -193,6 +195,14 @@ class Elector:
 
     def held_share(self) -> float:
         return 1.0
+
+    def read_standing(self) -> Standing:
+        """Return the standing, for those who look on."""
+        leads = self._claim.remaining() > 0
+        return Standing(leads, int(leads), 1, float(leads))
+
+    def retire(self) -> None:
+        """Take nothing new: nothing to do, for there is only one Lease."""
 
     async def wait_until_elected(self) -> None:
         """Wait until this process leads."""

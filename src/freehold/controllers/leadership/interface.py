@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+from freehold.controllers.observers import Standing
+
 
 class LeadershipLost(Exception):
     """This process leads no more. It ends, and is started anew."""
@@ -23,6 +25,30 @@ class Leadership(Protocol):
 
     def held_share(self) -> float:
         """Return the part of all objects that this process holds."""
+        ...
+
+
+class Election(Leadership, Protocol):
+    """A leadership that must be won, and may be lost."""
+
+    def read_standing(self) -> Standing:
+        """Return the standing, for those who look on."""
+        ...
+
+    async def wait_until_elected(self) -> None:
+        """Wait until there is something that this process may act on."""
+        ...
+
+    async def run(self) -> None:
+        """Take part in the election until cancelled. Raises LeadershipLost."""
+        ...
+
+    def retire(self) -> None:
+        """Take nothing new: this process is about to end."""
+        ...
+
+    async def release(self) -> None:
+        """Give back what is held. Nothing of it may be in hand."""
         ...
 
 

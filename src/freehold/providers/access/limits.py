@@ -59,6 +59,8 @@ class _Turn:
 class TokenBucket:
     """A token bucket: ``rate`` tokens a second of wall time, as vendors count, up to ``burst``.
 
+    Where several processes use one account, each has its ``share`` of both.
+
     Senders take turns, so that the many calls of one do not delay the few of another. Writes go before
     reads, and the writes of one sender in a row: they were decided on readings that age, and a write that comes too
     late costs all its reads again. Reads of objects at rest (looks) go last.
@@ -70,8 +72,9 @@ class TokenBucket:
         burst: int,
         now: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        share: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        self._top, self._rate, self._burst = rate, rate, float(burst)
+        self._top, self._rate, self._burst, self._share = rate, rate, float(burst), share
         self._tokens, self._refilled_at = float(burst), now()
         self._closed_until = self._halved_at = float("-inf")
         self._now, self._pause = now, pause
@@ -84,7 +87,8 @@ class TokenBucket:
 
     @property
     def rate(self) -> float:
-        return self._rate
+        """The tokens a second now."""
+        return max(SLOWEST, self._rate * self._share())
 
     async def take(
         self, sender: str = "", *, write: bool = False, look: bool = False, until: float = float("inf")
@@ -140,7 +144,7 @@ class TokenBucket:
     def find_wait(self) -> float:
         """Return the seconds until the next token, if nobody else waits."""
         self._refill()
-        missing = (1.0 - self._tokens) / self._rate if self._tokens < 1.0 else 0.0
+        missing = (1.0 - self._tokens) / self.rate if self._tokens < 1.0 else 0.0
         return max(missing, self._closed_until - self._now())
 
     def slow_down(self, retry_after: float | None = None, *, sent: float = float("inf")) -> None:
@@ -163,7 +167,8 @@ class TokenBucket:
 
     def _refill(self) -> None:
         now = self._now()
-        self._tokens = min(self._burst, self._tokens + (now - self._refilled_at) * self._rate)
+        burst = max(1.0, self._burst * self._share())
+        self._tokens = min(burst, self._tokens + (now - self._refilled_at) * self.rate)
         self._refilled_at = now
 
 
@@ -174,7 +179,12 @@ class TokenBuckets(Protocol):
 
 
 class Limits:
-    """The buckets of one account, by API: on AWS of one region of it, on IBM Cloud of all (ADR 11)."""
+    """The buckets of one account, by API: on AWS of one region of it, on IBM Cloud of all (ADR 11).
+
+    ``share`` is the part of the account's limits that this process may use.
+    """
+
+    share: Callable[[], float] = staticmethod(lambda: 1.0)
 
     def __init__(
         self,
@@ -193,5 +203,7 @@ class Limits:
         name = named if named in _OF_THEIR_OWN else api
         if name not in self._buckets:
             times, burst = _OF_THEIR_OWN.get(name, (_TIMES.get(api, 1.0), self._burst))
-            self._buckets[name] = TokenBucket(self._rate * times, min(burst, self._burst), self._now, self._pause)
+            self._buckets[name] = TokenBucket(
+                self._rate * times, min(burst, self._burst), self._now, self._pause, lambda: self.share()
+            )
         return self._buckets[name]
