@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -19,12 +20,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.operator import POWERVS_CLUSTERS, served_api
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks import herd
+from benchmarks.operator import INTERVAL, POWERVS_CLUSTERS, served_api
 from benchmarks.processes import child
 from benchmarks.rows import Row
 from freehold.api import names
+from freehold.controllers.keyring import secret
+from freehold.controllers.keyring.stored_form import RingDocument, StoredKey, dumps
 from freehold.controllers.leadership.lease import LEASE_SECONDS, LEASES, NAME
-from freehold.kube.resources import Json
+from freehold.engine.keys import KeyRing
+from freehold.kube.resources import SECRETS, Json, Resource
 from freehold.kube.watch import RESYNC_SECONDS
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
 from freehold.providers.objects import gate, status
@@ -40,7 +47,6 @@ TICK = 0.01
 OBJECTS = 10_000
 QUIET = 60.0
 """Seconds of rest that are measured."""
-SETTLED = 3.0
 TARGET = "target of this project"
 PROGRAM = [sys.executable, "-c", "from freehold.cli.main import main; main()", "operator"]
 
@@ -48,6 +54,7 @@ PROGRAM = [sys.executable, "-c", "from freehold.cli.main import main; main()", "
 def measure() -> Iterator[Row]:
     yield from handover()
     yield from large()
+    yield from shards()
 
 
 # --- processes ---------------------------------------------------------------------------------
@@ -61,6 +68,9 @@ class Replica:
         kubeconfig.write_text(json.dumps(_kubeconfig(api)))
         common = ["--kubeconfig", str(kubeconfig), "--simulator", cloud, "--cluster-api", "off"]
         common += ["--namespace", NAMESPACE, "--keys-namespace", NAMESPACE]
+        address = f"127.0.0.1:{_find_port()}"
+        common += ["--health-address", address, "--metrics-address", address]
+        self.pages = f"http://{address}"
         self._log = folder / f"{name}.log"
         with self._log.open("w") as said:
             self.process = subprocess.Popen([*PROGRAM, *common, *options], stdout=said, stderr=subprocess.STDOUT)
@@ -93,6 +103,21 @@ def _kubeconfig(url: str) -> Json:
 
 
 @contextmanager
+def _world(
+    objects: Iterable[Json], world: Json | None = None, speed: float = 1.0
+) -> Iterator[tuple[Path, str, Path, str]]:
+    """A folder, an API server that has ``objects`` with its file, and a simulated cloud, empty unless given."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        served_api(POWERVS_CLUSTERS, objects) as (api, store),
+    ):
+        folder = Path(name)
+        (folder / "world.json").write_text(json.dumps(world or {}))
+        with child("cloud", folder / "world.json", speed) as cloud:
+            yield folder, api, store, cloud.heard()
+
+
+@contextmanager
 def _replicas() -> Iterator[list[Replica]]:
     """A list of processes; those that still run end with the block."""
     started: list[Replica] = []
@@ -104,11 +129,15 @@ def _replicas() -> Iterator[list[Replica]]:
             each.process.wait()
 
 
-def _until(wanted: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + LONGEST
+def _until(wanted: Callable[[], bool], what: str, seconds: float = LONGEST) -> None:
+    deadline = time.monotonic() + seconds
     while not wanted():
-        assert time.monotonic() < deadline, f"not within {LONGEST:.0f} s: {what}"
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
         time.sleep(TICK)
+
+
+def _until_says(replica: Replica, text: str) -> None:
+    _until(lambda: replica.says(text), text)
 
 
 def _get(url: str) -> Any:
@@ -121,23 +150,21 @@ def _get(url: str) -> Any:
 
 def handover() -> Iterator[Row]:
     """From the signal to the leader until the Lease names the other one, which follows; the worst of several."""
-    with tempfile.TemporaryDirectory() as name, served_api(POWERVS_CLUSTERS, []) as (api, _), _replicas() as started:
-        with child("new_cloud", "{}", 1.0) as cloud:
-            folder, url = Path(name), cloud.heard()
-
-            def start() -> Replica:
-                started.append(Replica(folder, f"replica-{len(started)}", api, url, "--leader-elect"))
-                return started[-1]
-
-            leader = start()
-            _until(lambda: leader.says("this process leads"), "the first one leads")
-            follower_peak, taken = 0.0, dict[signal.Signals, list[float]]()
-            for number in [signal.SIGTERM] * ROUNDS + [signal.SIGKILL] * KILLS:
-                follower = start()
-                _until(lambda each=follower: each.says("this process follows"), "the other one follows")  # type: ignore[misc]
-                follower_peak = max(follower_peak, follower.peak())
-                taken.setdefault(number, []).append(_hand_over(api, leader, number))
-                leader = follower
+    taken: dict[signal.Signals, list[float]] = {signal.SIGTERM: [], signal.SIGKILL: []}
+    follower_peak = 0.0
+    with _world([]) as (folder, api, _, url), _replicas() as started:
+        leader: Replica | None = None
+        for number in (signal.SIGTERM,) * ROUNDS + (signal.SIGKILL,) * KILLS:
+            if leader is None:
+                leader = Replica(folder, "first", api, url, "--leader-elect")
+                started.append(leader)
+                _until_says(leader, "this process leads")
+            follower = Replica(folder, f"replica-{len(started)}", api, url, "--leader-elect")
+            started.append(follower)
+            _until_says(follower, "this process follows")
+            follower_peak = max(follower_peak, follower.peak())
+            taken[number].append(_hand_over(api, leader, number))
+            leader = follower
     told = f"{TARGET}. The worst of {{}}, nothing in hand; load average {os.getloadavg()[0]:.0f}"
     terminated, killed = max(taken[signal.SIGTERM]), max(taken[signal.SIGKILL])
     unit = "s until another one has the Lease"
@@ -200,25 +227,23 @@ class Rest:
 @contextmanager
 def _ready_on(objects: Iterable[Json]) -> Iterator[tuple[Replica, str, Path]]:
     """A replica with its caches in step, the URL of its API server, and the file of that."""
-    with tempfile.TemporaryDirectory() as name, served_api(POWERVS_CLUSTERS, objects) as (api, store):
-        with child("new_cloud", "{}", 1.0) as cloud, _replicas() as started:
-            health = f"127.0.0.1:{_find_port()}"
-            replica = Replica(Path(name), "only", api, cloud.heard(), "--health-address", health)
-            started.append(replica)
-            _until(lambda: _is_ready(f"http://{health}/readyz"), "it is ready")
-            yield replica, api, store
+    with _world(objects) as (folder, api, store, url), _replicas() as started:
+        started.append(replica := Replica(folder, "only", api, url))
+        _until(lambda: _is_ready(f"{replica.pages}/readyz"), "it is ready")
+        yield replica, api, store
 
 
 def _measure_start(objects: Iterable[Json]) -> float:
     with _ready_on(objects) as (replica, api, _):
-        _create(api)
+        _create(api, POWERVS_CLUSTERS, {**example(), "metadata": {"name": "new", "namespace": NAMESPACE}})
         _until(lambda: _is_served(api), "the new cluster is served")
         return replica.cpu()
 
 
 def _measure_rest(objects: list[Json]) -> Rest:
     with _ready_on(objects) as (replica, _, store):
-        all_passed = _wait_until_idle(replica)
+        _until(lambda: _count_passes(f"{replica.pages}/metrics") >= len(objects), "each had a pass")
+        all_passed = replica.cpu()
         time.sleep(QUIET)
         quiet = (replica.cpu() - all_passed) / QUIET
         written = _count_written(store, len(objects))
@@ -226,13 +251,15 @@ def _measure_rest(objects: list[Json]) -> Rest:
         return Rest(all_passed, quiet, replica.peak())
 
 
-def _wait_until_idle(replica: Replica) -> float:
-    """Wait until it uses less than a tenth of a core; its CPU-seconds then."""
-    before = -1.0
-    while (now := replica.cpu()) - before > 0.1 * SETTLED:
-        before = now
-        time.sleep(SETTLED)
-    return now
+def _count_passes(url: str) -> int:
+    """Return how many passes of clusters the process tells in its metrics."""
+    with urllib.request.urlopen(url) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+    kind = POWERVS_CLUSTERS.kind
+    samples = [
+        sample for family in families if family.name == "freehold_reconcile_seconds" for sample in family.samples
+    ]
+    return int(sum(each.value for each in samples if each.name.endswith("_count") and each.labels["kind"] == kind))
 
 
 def _count_written(store: Path, count: int) -> int:
@@ -279,17 +306,66 @@ def _is_ready(url: str) -> bool:
         return False
 
 
-def _create(api: str) -> None:
-    obj = example()
-    obj["metadata"] = {"name": "new", "namespace": NAMESPACE}
-    request = urllib.request.Request(
-        f"{api}{POWERVS_CLUSTERS.build_collection_path(NAMESPACE)}",
-        data=json.dumps(obj).encode(),
-        headers={"Content-Type": "application/json"},
-    )
+def _create(api: str, resource: Resource, obj: Json) -> None:
+    path, body = resource.build_collection_path(NAMESPACE), json.dumps(obj).encode()
+    request = urllib.request.Request(f"{api}{path}", data=body, headers={"Content-Type": "application/json"})
     urllib.request.urlopen(request).close()
 
 
 def _is_served(api: str) -> bool:
     found = _get(f"{api}{POWERVS_CLUSTERS.build_collection_path(NAMESPACE)}/new")
     return names.JOURNAL_ANNOTATION in (found["metadata"].get("annotations") or {})
+
+
+# --- shards ------------------------------------------------------------------------------------
+
+REPLICAS, SHARDS, CLUSTERS = 3, 12, 3000
+SPEED = 20.0
+"""Domain seconds in a real one."""
+
+
+def shards(count: int = CLUSTERS) -> Iterator[Row]:
+    """Three replicas on clusters that are all Ready; from a round of looks, after each had its first one.
+
+    What is told is how far the one that differs the most is from the mean of the three.
+    """
+    prepared = herd.idle(count)
+    with (
+        _world(prepared.objects, prepared.world, SPEED) as (folder, api, _, url),
+        _replicas() as started,
+    ):
+        _create(api, SECRETS, _build_ring_secret(prepared.ring))
+        for number in range(REPLICAS):
+            started.append(Replica(folder, f"replica-{number}", api, url, "--leader-elect", "--shards", str(SHARDS)))
+
+        def count_looks() -> list[int]:
+            return [_count_passes(f"{each.pages}/metrics") for each in started]
+
+        _until(lambda: sum(count_looks()) >= count, "each had a pass", 600.0)
+        before, cpu, begun = count_looks(), [each.cpu() for each in started], time.monotonic()
+        time.sleep(2 * INTERVAL / SPEED)
+        minutes = (time.monotonic() - begun) * SPEED / 60.0
+        rates = [(after - first) / minutes for after, first in zip(count_looks(), before, strict=True)]
+        used = [round(each.cpu() - first, 1) for each, first in zip(started, cpu, strict=True)]
+        peaks = [each.peak() for each in started]
+    where = f"{count} Ready clusters, {REPLICAS} replicas, {SHARDS} shards"
+    told = f"{TARGET}. {SPEED:.0f} simulated seconds in one; load average {os.getloadavg()[0]:.0f}; each has"
+    unit = f"% off the mean, the worst of {where}"
+    each = ", ".join(f"{rate:.0f}" for rate in rates)
+    how = f"{told} {each} a simulated minute, {used} CPU-s in {minutes:.0f} of them"
+    yield Row("operator.shards.reconciles", round(_find_spread(rates), 1), unit, 20, "", how)
+    megabytes = ", ".join(f"{peak:.0f}" for peak in peaks)
+    yield Row("operator.shards.rss", round(_find_spread(peaks), 1), unit, 20, "", f"{told} {megabytes} MB at most")
+
+
+def _find_spread(values: list[float]) -> float:
+    """Return how far, in percent, the one that is the farthest is from the mean."""
+    mean = sum(values) / len(values)
+    return max(abs(value - mean) for value in values) / mean * 100
+
+
+def _build_ring_secret(ring: KeyRing) -> Json:
+    document = RingDocument(ring.writing, {digest: StoredKey(key, 0.0) for digest, key in ring.keys.items()})
+    data = {secret.ENTRY: base64.b64encode(dumps(document).encode()).decode()}
+    metadata = {"name": secret.NAME, "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
