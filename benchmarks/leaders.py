@@ -356,7 +356,8 @@ def shards(count: int = CLUSTERS) -> Iterator[Row]:
         used = [round(each.cpu() - first, 1) for each, first in zip(started, cpu, strict=True)]
         peaks = [each.peak() for each in started]
     where = f"{count} Ready clusters, {REPLICAS} replicas, {SHARDS} shards"
-    told = f"{TARGET}, of 3,000 clusters. {SPEED:.0f} simulated seconds in one; load average {os.getloadavg()[0]:.0f}; each has"
+    load = os.getloadavg()[0]
+    told = f"{TARGET}, of 3,000 clusters. {SPEED:.0f} simulated seconds in one; load average {load:.0f}; each has"
     unit = f"% off the mean, the worst of {where}"
     each = ", ".join(f"{rate:.0f}" for rate in rates)
     how = f"{told} {each} a simulated minute, {used} CPU-s in {minutes:.0f} of them"
