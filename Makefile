@@ -56,8 +56,9 @@ bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json;
 crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds); goes on where it was stopped
 	@$(BIN)/python -m pytest -n $(WORKERS) --maxschedchunk 1 -m slow --continue $(CRASH)
 
-edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer; 200 examples of each property
+edits: $(STAMP) ## every edit of a spec, and the loss of the object, after every pass of a creation; every write of an AWS cluster without its answer; 200 examples of each property; upgrade and rollback, other appliers
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or hypothesis" --hypothesis-profile=whole tests/scenario tests/unit
+	@env -u KUBECONFIG $(BIN)/python -m pytest -n $(WORKERS) -m slow tests/e2e
 
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some, "--minutes 15" for a sample)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)

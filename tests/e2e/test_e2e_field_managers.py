@@ -97,7 +97,14 @@ def is_whole(obj: Json, kind: str = KIND) -> bool:
     return FINALIZERS[kind] in metadata.get("finalizers", ()) and JOURNAL in metadata.get("annotations", {})
 
 
-@pytest.mark.parametrize("meddler", MEDDLERS.values(), ids=MEDDLERS)
+SOON = ("Argo CD", "Replace=true", "kubectl apply of an export", "all of it")
+"""What CI tries. Each of the others takes off nothing that one of these does not, in the same way."""
+
+
+@pytest.mark.parametrize(
+    "meddler",
+    [pytest.param(each, id=name, marks=() if name in SOON else pytest.mark.slow) for name, each in MEDDLERS.items()],
+)
 def test_another_applier_beside_up_costs_nothing(stage: Stage, meddler: Meddle) -> None:
     manifest = powervs(stage)
     manifest["metadata"]["annotations"] = {**manifest["metadata"].get("annotations", {}), "team": "blue"}

@@ -16,7 +16,7 @@ from e2e_servers import PATIENCE, PATIENTLY, ended, until
 from harness.commands import PROGRAM
 from harness.earlier_source import earlier_source
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]  # `make edits`
 
 SPEED = 60.0
 """A pass sends many calls within the 30 simulated seconds after its write of the object (ADR 2)."""

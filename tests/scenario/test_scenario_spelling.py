@@ -156,7 +156,7 @@ def _respelled(harness: Harness, respell: Respell) -> None:
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @given(spec=specs())
-@settings(max_examples=settings.default.max_examples // 8)
+@settings(max_examples=settings.default.max_examples // 16)
 def test_another_spelling_of_a_ready_cluster_changes_nothing(spelling: str, spec: Spec) -> None:
     harness = _cluster(spec)
     harness.up()
@@ -192,7 +192,7 @@ def _kinds(harness: Harness) -> Counter[str]:
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @given(spec=specs(), passes=st.integers(1, 14))
-@settings(max_examples=settings.default.max_examples // 8)
+@settings(max_examples=settings.default.max_examples // 16)
 def test_another_spelling_in_the_middle_of_a_creation_ends_in_the_same_cluster(
     spelling: str, spec: Spec, passes: int
 ) -> None:

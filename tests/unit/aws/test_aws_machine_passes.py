@@ -490,18 +490,19 @@ class Fleet:
 
 
 @pytest.mark.parametrize("apart", [0.6, 3.0])
-async def test_a_hundred_machines_share_the_looks_at_those_that_start(apart: float) -> None:
-    fleet = Fleet(AwsAccount(), 100)
+async def test_many_machines_share_the_looks_at_those_that_start(apart: float) -> None:
+    count = 40
+    fleet = Fleet(AwsAccount(), count)
     await fleet.up(apart)
     sent = fleet.machines[0].sent()
-    assert sent.count("ec2.run_instances") == sent.count("resourcegroupstaggingapi.tag_resources") == 100
-    assert len(sent) <= 250, Counter(sent)
-    assert len({machine.journal.entries[KEY].id for machine in fleet.machines}) == 100
+    assert sent.count("ec2.run_instances") == sent.count("resourcegroupstaggingapi.tag_resources") == count
+    assert len(sent) <= 2.5 * count, Counter(sent)
+    assert len({machine.journal.entries[KEY].id for machine in fleet.machines}) == count
     fleet.machines[0].later(3600)
     await fleet.down(apart)
     sent = fleet.machines[0].sent()
-    assert sent.count("ec2.terminate_instances") == 100
-    assert len(sent) <= 750, Counter(sent)
+    assert sent.count("ec2.terminate_instances") == count
+    assert len(sent) <= 7.5 * count, Counter(sent)
     assert {each["State"]["Name"] for each in fleet.machines[0].instances()} <= {"terminated"}
 
 
