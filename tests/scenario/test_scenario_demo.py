@@ -42,6 +42,9 @@ STEPS = (
     "all objects are deleted, and everything that they owned is gone",
     "what the forgotten Service made has gone with its cluster, before the network",
     "at its next sync the controller has seen it, repaired it and told it",
+    "the leader (process",
+    "the other one leads after",
+    "minimal is deleted, and the last operator is told to end (SIGTERM)",
     "what is not owned stays",
 )
 

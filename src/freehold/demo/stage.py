@@ -39,10 +39,11 @@ class Stage:
     began: float = field(default_factory=time.monotonic)
     steps: int = 0
 
-    def tell_checked_step(self, claim: str, *found: str) -> None:
-        """Tell a step that was checked."""
+    def tell_checked_step(self, claim: str, *found: str, at: float | None = None) -> None:
+        """Tell a step that was checked, now or ``at`` a time of the monotonic clock."""
         self.steps += 1
-        tell(f"{claim}   ({duration(time.monotonic() - self.began)})", bullet="✓ ")
+        when = time.monotonic() if at is None else at
+        tell(f"{claim}   ({duration(when - self.began)})", bullet="✓ ")
         for each in found:
             tell(each, bullet="    checked: ")
 

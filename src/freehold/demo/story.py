@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any, TypeVar
 
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.local.event_loop import run as run_to_end
@@ -16,17 +19,20 @@ from freehold.cli.objects import manifests
 from freehold.cli.objects.following import ViewSnapshot
 from freehold.cli.output.progress import display
 from freehold.cli.output.terminal import say, tell
-from freehold.demo import checks, eks_act, gc_act, machine_steps, steps, tags_act
+from freehold.demo import checks, eks_act, gc_act, leaders_act, machine_steps, steps, tags_act
 from freehold.demo.acts import Act
 from freehold.demo.aws_act import AWSAct
 from freehold.demo.powervs_act import PowerVSAct
 from freehold.demo.stage import DEEP_EVERY, Stage
 from freehold.demo.tags_act import TagsAct
 
+T = TypeVar("T")
+
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 _POWERVS = "powervs-create-infra.yaml"
 _AWS = "aws-machines.yaml"
 _TAGS = "metadata.yaml"
+_LED = "aws-cluster.yaml"
 
 
 def run(filename: str | None, speed: float, keep: Path | None, simulate_settings: Path | None) -> None:
@@ -91,15 +97,33 @@ async def _story(
     cloud = StateDirectory.open(home.path / "cloud")
     state = StateDirectory.open(home.path / "state")
     began = time.monotonic()
-    async with simulated_cloud(cloud, speed, settings) as base:
+    async with (
+        _meanwhile(leaders_act.play(home.path / "leaders", _example(_LED), speed, settings)) as leaders,
+        simulated_cloud(cloud, speed, settings) as base,
+    ):
         powervs = PowerVSAct(base, first.documents, first.cluster)
         aws = AWSAct(base, second.documents, second.cluster)
         tags = TagsAct(base, manifests.read(_example(_TAGS)))
         with display() as show:
             stage = Stage(base, state, show, began)
             picture = await _tell_story(stage, powervs, aws, tags)
+            say(f"\n{leaders_act.TITLE}")
+            for each in await leaders:
+                stage.tell_checked_step(each.claim, *each.found, at=each.at)
+        say("\nAt the end of all this")
         await steps.what_stays(stage, (powervs, aws), picture)
     say(f"\n{stage.steps} steps, each checked, in {time.monotonic() - began:.0f} s")
+
+
+@asynccontextmanager
+async def _meanwhile(play: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Let something go on beside the rest. It ends with it."""
+    task = asyncio.create_task(play)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) -> ViewSnapshot:

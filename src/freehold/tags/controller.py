@@ -59,26 +59,29 @@ class OperatorScope:
 class Caches:
     """What the watches have shown (context.Stored)."""
 
-    def __init__(self, controller: Callable[[], Controller], place: OperatorScope) -> None:
+    def __init__(
+        self, controller: Callable[[], Controller], kinds: Kinds = EVERYTHING, watch_filter: WatchFilter = NO_FILTER
+    ) -> None:
         self._controller = controller
-        self._place = place
+        self._kinds = kinds
+        self._filter = watch_filter
 
     def clouds(self) -> Sequence[Json]:
-        return list(filter(self._place.watch_filter.passes, self._controller().list_objects()))
+        return list(filter(self._filter.passes, self._controller().list_objects()))
 
     def knows_clouds(self) -> bool:
         return self._controller().find_reflector(CLOUD_METADATAS).state is WatchState.SYNCED
 
     def providers(self) -> Sequence[ProviderObject] | None:
-        known = {kind: self._list_known(resource) for kind, resource in list_tag_resources(self._place.kinds).items()}
+        known = {kind: self._list_known(resource) for kind, resource in list_tag_resources(self._kinds).items()}
         if None in known.values():
             return None
-        passes = self._place.watch_filter.passes
+        passes = self._filter.passes
         return [ProviderObject(kind, raw) for kind, rows in known.items() for raw in filter(passes, rows or ())]
 
     def clusters(self) -> Sequence[Json] | None:
         """Also those that the watch filter leaves alone: the tags of a cluster are nobody else's to change."""
-        known = [self._list_known(resource) for resource in self._place.kinds.resources]
+        known = [self._list_known(resource) for resource in self._kinds.resources]
         if None in known:
             return None
         return [raw for rows in known for raw in rows or ()]
@@ -140,7 +143,7 @@ def metadata_controllers(
 
     context = Context(
         client=client,
-        stored=Caches(lambda: controller, place),
+        stored=Caches(lambda: controller, place.kinds, place.watch_filter),
         accounts=tag_accounts(connections, clock),
         record=LedgerStore(client, place.record_namespace, place.record_name),
         rings=keeper,

@@ -11,6 +11,7 @@ import pytest
 from freehold.api import names
 from freehold.controllers.app import Operator
 from freehold.controllers.controller import Controller, Done, RequeueAfter, WatchedResource, _matters
+from freehold.controllers.leadership.interface import ALWAYS_LEADS
 from freehold.controllers.objects import ApiObject
 from freehold.controllers.peers import ConflictingProvider
 from freehold.controllers.settings import Settings
@@ -215,6 +216,9 @@ class Writes:
     def report_gone(self, last: Json) -> None:
         raise AssertionError("no object goes in these tests")
 
+    def forget(self, last: Json) -> None:
+        raise AssertionError("all objects are served in these tests")
+
 
 class Stored:
     """An API server with the version after the cached one."""
@@ -228,7 +232,9 @@ async def test_a_pass_after_our_own_write_reads_from_the_server() -> None:
     """The cache may be older: a resource that was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    found = operator._build_controller(Stored(), served_of("IBMPowerVSCluster"), reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
+    served = served_of("IBMPowerVSCluster")
+    work = operator._build_work(Stored(), served, reconciler, Held(), ALWAYS_LEADS)  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found = work.controller
     found.find_reflector(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
     for _ in range(2):
         await found._reconcile(A)
@@ -241,7 +247,9 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert operator.read_health() is None
     keeper = Held("the key ring is damaged")
     operator._keeper = keeper  # type: ignore[assignment]  # a stand-in
-    found = operator._build_controller(Stored(), served_of("IBMPowerVSCluster"), Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
+    served = served_of("IBMPowerVSCluster")
+    work = operator._build_work(Stored(), served, Writes(), keeper, ALWAYS_LEADS)  # type: ignore[arg-type]  # stand-ins for client and keeper
+    found = work.controller
     operator._controllers.append(found)
     found.find_reflector(POWERVS_CLUSTERS).state = WatchState.SYNCED
     found._check_settled()

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from freehold.api.names import WATCH_FILTER_LABEL
+from freehold.controllers.watch_filter import WatchFilter
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import WatchState
-from freehold.providers.registry import SERVED_RESOURCES
-from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
+from freehold.providers.ibm.provider import IBM
+from freehold.providers.registry import SERVED_RESOURCES, Kinds
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS, list_tag_resources
 from freehold.tags.controller import GRANTS, Caches, referring
 
 
@@ -85,3 +88,15 @@ def test_a_change_of_a_providers_object_wakes_who_refers_to_it(provider: Json | 
     cloud = {"metadata": {"name": "fleet", "namespace": "team"}, "spec": spec}
     found = referring(lambda: [cloud], "AWSMetadata")({"metadata": {"name": "tags", "namespace": "team"}})
     assert found == ([Key("team", "fleet")] if concerned else [])
+
+
+def test_what_the_filter_leaves_alone_asks_for_nothing_and_clusters_count_all_the_same() -> None:
+    """Of a provider that is not served no watch is asked."""
+    served = Kinds((IBM,))
+    watches: Any = Watches()
+    metadata = {"name": "a", "namespace": "team"}
+    both = [{"metadata": metadata}, {"metadata": {**metadata, "labels": {WATCH_FILTER_LABEL: "blue"}}}]
+    watches.followers = {each: Follower(*both) for each in (*list_tag_resources(served).values(), *served.resources)}
+    caches = Caches(lambda: watches, served, WatchFilter("blue"))
+    assert [each.kind for each in caches.providers() or ()] == ["IBMMetadata"]
+    assert len(caches.clusters() or ()) == 2 * len(served.resources)

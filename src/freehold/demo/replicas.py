@@ -1,0 +1,70 @@
+"""``freehold operator --leader-elect`` as a process that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from freehold.demo.checks import NotSo
+from freehold.demo.servers import Server
+
+_START_SECONDS = 120.0
+
+_PROGRAM = """\
+import os, signal, sys, threading
+from freehold.cli.main import main
+def end_with_the_demo():
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end_with_the_demo, daemon=True).start()
+main()
+"""
+"""The command, which also ends when the demo does, however that ends."""
+
+
+class Replica(Server):
+    """One of several operators; its log is a file."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        super().__init__(process)
+        self.log = log
+
+    def require_alive(self) -> None:
+        """Raise NotSo when it has ended by itself."""
+        code = self._process.returncode
+        if code is not None:
+            raise NotSo(f"operator {self.pid} ended by itself (exit {code}); its log is {self.log}")
+
+    async def end(self) -> None:
+        """Ask it to stop. Raises NotSo when it did not end well."""
+        await self.stop()
+        if self._process.returncode != 0:
+            raise NotSo(
+                f"SIGTERM ended operator {self.pid} with exit {self._process.returncode}; its log is {self.log}"
+            )
+
+
+@asynccontextmanager
+async def replica(kubeconfig: Path, simulator: str, log: Path) -> AsyncIterator[Replica]:
+    """Start one and wait until it has read its settings. Raises NotSo when it does not."""
+    with log.open("w") as said:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _PROGRAM, "operator", "--leader-elect", "--cluster-api", "off",
+            "--kubeconfig", str(kubeconfig), "--simulator", simulator, "--audit", str(log.with_suffix(".audit.jsonl")),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=said, start_new_session=True,
+        )  # fmt: skip
+    started = Replica(process, log)
+    try:
+        assert process.stdout is not None
+        try:
+            line = (await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)).decode()
+        except TimeoutError:
+            line = ""
+        if not line.startswith("serving "):
+            raise NotSo(f"an operator did not start; its log is {log}")
+        yield started
+    finally:
+        await started.stop()
