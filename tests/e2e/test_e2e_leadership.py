@@ -28,8 +28,9 @@ class Replica:
 
     def __init__(self, stage: Stage, log: Path, kubeconfig: str, *options: str) -> None:
         self._log = log
+        self.audit = log.with_suffix(".audit")
         command = [
-            *PROGRAM, "operator", "--leader-elect", *options,
+            *PROGRAM, "operator", "--leader-elect", *options, "--audit", str(self.audit),
             "--kubeconfig", kubeconfig, "--simulator", stage.cloud.url, "--cluster-api", "off",
             "--namespace", stage.namespace, "--keys-namespace", stage.namespace,
         ]  # fmt: skip
@@ -139,6 +140,8 @@ def test_two_operators_with_four_shards(stage: Stage, tmp_path: Path) -> None:
         items = [powervs(name, stage.namespace) for name in names]
         stage.kubectl.apply({"apiVersion": "v1", "kind": "List", "items": items})
         until(lambda: all(stage.cloud.of(name) for name in names), "all are begun, whoever serves them")
+        changed = [each.audit.read_text() for each in (first, second)]
+        assert [sum(f"/{name}" in text for text in changed) for name in names] == [1, 1, 1], "each is served by one"
         second.send(signal.SIGTERM)
         assert second.process.wait(PATIENCE) == 0, second.said()
         until(lambda: count_held(stage) == [4], "the other one holds all")
