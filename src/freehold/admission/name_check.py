@@ -85,5 +85,5 @@ class NameCheck:
 
 
 def _read_fields(raw: Mapping[str, Any], fields: Iterable[str]) -> tuple[Any, ...]:
-    spec = raw.get("spec") or {}
-    return tuple(spec.get(each) for each in fields)
+    spec = raw.get("spec")
+    return tuple(spec.get(each) for each in fields) if isinstance(spec, dict) else ()

@@ -6,6 +6,7 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admis
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,7 @@ Json = dict[str, Any]
 _API_VERSION: Final = "admission.k8s.io/v1"
 _LONGEST_WARNING: Final = 256
 """Longer ones may be cut by the API server (see the source above)."""
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _LOG = logging.getLogger(__name__)
 
 
@@ -72,12 +74,16 @@ def parse_review(body: Any) -> Question:
     operation, kind, old = request.get("operation"), request.get("kind"), request.get("oldObject")
     writes = operation in ("CREATE", "UPDATE")
     new = request.get("object") if writes else {}
-    if not isinstance(operation, str) or not isinstance(kind, dict):
-        raise NotAReview("the request names no operation, or no kind")
-    if not isinstance(new, dict) or (writes and not isinstance(new.get("metadata"), dict)):
-        raise NotAReview("the request has no object with metadata")
-    if operation == "UPDATE" and not (isinstance(old, dict) and isinstance(old.get("metadata"), dict)):
-        raise NotAReview("the request has no oldObject with metadata")
+    if (
+        not isinstance(operation, str)
+        or not isinstance(kind, dict)
+        or not all(map(_is_text, [request["uid"], *kind.values()]))
+    ):
+        raise NotAReview("the request names no operation, or no kind, or its uid is no text")
+    if not isinstance(new, dict) or (writes and not _is_object(new)):
+        raise NotAReview("the request has no object with metadata as Kubernetes writes it")
+    if operation == "UPDATE" and not _is_object(old):
+        raise NotAReview("the request has no oldObject with metadata as Kubernetes writes it")
     return Question(
         str(request["uid"]),
         operation,
@@ -87,6 +93,25 @@ def parse_review(body: Any) -> Question:
         new,
         old if operation == "UPDATE" else None,
     )
+
+
+def _is_object(raw: Any) -> bool:
+    """Return whether its metadata has the form that an API server has made sure of before it asks."""
+    metadata = raw.get("metadata") if isinstance(raw, dict) else None
+    if not isinstance(metadata, dict):
+        return False
+    texts = [metadata.get(each, "") for each in ("name", "namespace", "generateName", "uid")]
+    for each in ("annotations", "labels"):
+        entries = metadata.get(each) or {}
+        if not isinstance(entries, dict):
+            return False
+        texts += [*entries, *entries.values()]
+    return all(map(_is_text, texts))
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether it is a string that can be sent; JSON may have halves of a character."""
+    return isinstance(value, str) and not _HALF.search(value)
 
 
 class NameSearch(Protocol):

@@ -19,6 +19,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from freehold.admission.certificates import Pair, end_of
+from freehold.admission.connections import Connections
 from freehold.admission.review import NotAReview, Reviewer, build_response, parse_review
 from freehold.admission.webhook_configuration import VALIDATE_PATH
 
@@ -26,7 +27,8 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes: an object and the one before it, each at most 1.5 MiB (https://etcd.io/docs/v3.5/dev-guide/limit/)."""
 REFRESH_SECONDS: Final = 10.0
 _FIRST_SECONDS: Final = 1.0
-_READ_SECONDS: Final = 10.0
+_READ_SECONDS: Final = 5.0
+"""The API server does not wait longer for the answer."""
 _STOP_SECONDS: Final = 5.0
 _KEEPALIVE_SECONDS: Final = 180.0
 """Longer than the 90 s after which Go's client closes an idle connection, so that the server never does so first
@@ -121,6 +123,7 @@ class _Server:
         self._observer = observer
         self._served: Pair | None = None
         self._context = build_context()
+        self._connections = Connections(self._context)
 
     # --- answers ---------------------------------------------------------------------------------
 
@@ -131,9 +134,10 @@ class _Server:
                 question = parse_review(json.loads(await request.read()))
         except (NotAReview, ValueError, RecursionError) as problem:
             return web.Response(status=400, text=f"{problem}\n")
-        except TimeoutError:
+        except (TimeoutError, ConnectionError):  # the latter: nobody is there to be answered
             return web.Response(status=408, text="the body did not come\n")
-        answer = await self._reviewer.answer(question)
+        with self._connections.in_hand(request.protocol):
+            answer = await self._reviewer.answer(question)
         self._observer.count_review(self._reviewer.title_of(question), answer.verdict)
         return web.json_response(build_response(question, answer))
 
@@ -160,13 +164,14 @@ class _Server:
             app, access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=_KEEPALIVE_SECONDS
         )
         await runner.setup()
+        assert runner.server is not None  # made by setup
+        accepting = asyncio.create_task(self._connections.accept(listener, runner.server))
         try:
-            if not stop.is_set():
-                await web.SockSite(runner, listener.dup(), ssl_context=self._context).start()
             while not stop.is_set():
                 await _wait(stop, REFRESH_SECONDS)
                 await self._refresh()
         finally:
+            accepting.cancel()
             await _close(runner)
 
 

@@ -1,7 +1,8 @@
 """A plain HTTP server of this process in a thread of its own: probes and metrics, also while the event loop is stuck.
 
 It has no password. A request is a GET with a head of at most 8 kB, and is given five seconds; each address answers a
-few at a time, and further connections are closed.
+few at a time. One more takes the place of the oldest, so that whoever opens many and says nothing keeps no probe out:
+the kubelet would kill a healthy process.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
 LONGEST_HEAD = 8192
 REQUEST_SECONDS = 5.0
-MOST_AT_ONCE = 16
+MOST_AT_ONCE = 32
 STOP_SECONDS = 0.1
 """How long a server may take to notice that it is to stop."""
 
@@ -51,7 +52,7 @@ Pages = Mapping[str, Callable[[], Answer]]
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """A server with a bound of its threads. They end with the process."""
+    """A server with a bound of its connections. Their threads end with the process."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -61,22 +62,27 @@ class _Server(socketserver.ThreadingTCPServer):
     def __init__(self, address: Address, pages: Pages) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         self.pages = pages
-        self._free = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._open: dict[socket.socket, None] = {}
+        """The oldest first."""
+        self._guard = threading.Lock()
         super().__init__((address.host, address.port), _Handler)
 
     def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        assert isinstance(request, socket.socket)  # as it is of a TCP server
+        with self._guard:
+            if len(self._open) >= MOST_AT_ONCE:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                with suppress(OSError):  # it is gone already
+                    oldest.shutdown(socket.SHUT_RDWR)  # which ends its thread
+            self._open[request] = None
         super().process_request(request, client_address)
 
-    def process_request_thread(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
-    ) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+    def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
+        assert isinstance(request, socket.socket)
+        with self._guard:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: whoever asks may go away at any time, and hears of a defect by an empty answer."""

@@ -60,7 +60,13 @@ def describe_workload() -> list[Tree]:
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": _build_metadata(),
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(SELECTOR)}},
+        "spec": {
+            "maxUnavailable": 1,
+            "selector": {"matchLabels": dict(SELECTOR)},
+            # Pods that are not ready, for example without a key ring, would keep a node from being drained
+            # (https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy).
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
     }
     policy = When(is_set("network_policy"), _build_network_policy())
     return [account, disruption, policy, When(is_set("monitoring"), _build_pod_monitor()), _build_deployment()]
@@ -102,6 +108,8 @@ def _build_pod() -> Json:
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": DRAIN_SECONDS,
         "nodeSelector": {"kubernetes.io/os": "linux"},
+        # As Cluster API's own providers: a cluster that manages itself may have nodes of its control plane only.
+        "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}],
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "imagePullSecrets": When(is_set("image_pull_secret"), [{"name": read_option("image_pull_secret")}]),
         "topologySpreadConstraints": spread,
@@ -127,6 +135,8 @@ def _build_container() -> Json:
             {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},
             When(_WEBHOOK, {"name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP"}),
         ],
+        # Nothing is alive before it has started, which takes a busy node longer than liveness may fail.
+        "startupProbe": {**_build_probe("/healthz"), "periodSeconds": 2, "failureThreshold": 60},
         "livenessProbe": _build_probe("/healthz"),
         "readinessProbe": _build_probe("/readyz"),
         "resources": {

@@ -142,3 +142,8 @@ async def test_a_name_is_judged_in_a_create_alone_and_not_of_what_comes_back() -
     assert await verdict(cluster("ours")) is Verdict.DENIED
     assert await verdict(cluster("ours", spec={"sshKeyName": "k"}), cluster("ours")) is Verdict.ALLOWED
     assert await verdict(cluster("ours", annotations={names.JOURNAL_ANNOTATION: BEGUN})) is Verdict.ALLOWED
+
+
+async def test_a_spec_that_is_none_is_left_to_the_rules() -> None:
+    new = {**cluster("ours"), "spec": [1]}
+    assert await NameCheck(Stored(cluster("theirs"))).find_problem(GROUP, "AWSCluster", new) is None

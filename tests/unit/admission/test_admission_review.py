@@ -194,6 +194,12 @@ JUNK: dict[str, Any] = {
     "no operation": review(cluster(RIGHT), operation=None),
     "no object": review(None),
     "an object that is none": review({"metadata": 1}),
+    "a uid that is no text": review(cluster(RIGHT), uid={"a": 1}),
+    "a kind that is no text": review(cluster(RIGHT), kind={"group": ["a"], "kind": {}}),
+    "annotations that are a list": review({"metadata": {"name": "c1", "annotations": [1]}}),
+    "an annotation that is a number": review(cluster(RIGHT, {"a": 1})),
+    "labels that are a text": review(cluster(RIGHT, labels="a")),
+    "half a character": review(cluster(RIGHT, name="\ud800")),
     "an update without what was before": review(cluster(RIGHT), operation="UPDATE"),
 }
 

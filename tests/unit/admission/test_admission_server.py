@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import io
 import json
@@ -16,7 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from freehold.admission import certificates, server
+from freehold.admission import certificates, connections, server
 from freehold.admission.certificates import Certificates, Pair
 from freehold.admission.review import Reviewer
 from freehold.admission.rules import Rules
@@ -225,3 +226,49 @@ async def test_many_at_once_are_all_answered() -> None:
     with serving(source) as port:
         answers = await asyncio.gather(*(ask(port, trusted) for _ in range(50)))
     assert {status for status, _ in answers} == {200}
+
+
+async def test_silent_connections_beyond_the_bound_make_room_for_one_that_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs memory, and whoever reaches the port may open them."""
+    monkeypatch.setattr(connections, "MOST_AT_ONCE", 8)
+    monkeypatch.setattr(connections, "SILENT_SECONDS", 0.0)
+    source = Given()
+    assert source.held is not None
+    trusted = trusting(source.held)
+    with serving(source) as port:
+        opened = []
+        for _ in range(12):
+            reader, writer = await asyncio.open_connection("localhost", port, ssl=trusted)
+            writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\n")  # and never the rest
+            opened.append((reader, writer))
+        assert (await ask(port, trusted))[0] == 200
+        for reader, _ in opened[:4]:
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+        for _, writer in opened:
+            writer.close()
+
+
+async def test_a_connection_that_makes_no_tls_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(connections, "_HANDSHAKE_SECONDS", 0.1)
+    source = Given()
+    assert source.held is not None
+    with serving(source) as port, contextlib.ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+        assert (await ask(port, trusting(source.held)))[0] == 200
+
+
+async def test_a_client_that_hangs_up_in_the_middle_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
+    source = Given()
+    assert source.held is not None
+    trusted = trusting(source.held)
+    with serving(source) as port:
+        _, writer = await asyncio.open_connection("localhost", port, ssl=trusted)
+        writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf")
+        await writer.drain()
+        await asyncio.sleep(0.05)  # the rest of what is tested is the same when it has not arrived
+        writer.transport.abort()
+        assert (await ask(port, trusted))[0] == 200
+    assert "Error" not in caplog.text

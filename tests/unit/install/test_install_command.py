@@ -87,3 +87,18 @@ def test_options_that_cannot_be_are_told_with_what_can(arguments: str, said: str
     assert said in done.stderr
     assert "see freehold manifests --help" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = freehold("manifests", "--clusterctl", str(tmp_path / "file" / "below"))
+    assert done.returncode == 1
+    assert f"--clusterctl {tmp_path / 'file' / 'below'} cannot be written: " in done.stderr
+
+
+@pytest.mark.parametrize("value", ["-x", "a b", "x" * 64])
+def test_operator_refuses_the_filter_that_an_installation_refuses(value: str) -> None:
+    for command in ("manifests", "operator"):
+        done = freehold(command, f"--watch-filter={value}")
+        assert done.returncode == 2
+        assert f"--watch-filter is {value!r}: expected a value of a label" in done.stderr

@@ -55,6 +55,20 @@ def test_no_rule_has_a_wildcard_or_lists_secrets(objects: list[Json]) -> None:
             assert {"list", "watch", "delete", "deletecollection"}.isdisjoint(rule["verbs"])
 
 
+def test_pods_that_are_not_ready_let_their_node_be_drained(objects: list[Json]) -> None:
+    (budget,) = (each["spec"] for each in objects if each["kind"] == "PodDisruptionBudget")
+    assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+
+
+def test_pods_run_where_there_are_only_nodes_of_a_control_plane_and_have_time_to_start(objects: list[Json]) -> None:
+    (pod,) = (each["spec"]["template"]["spec"] for each in objects if each["kind"] == "Deployment")
+    (toleration,) = pod["tolerations"]
+    assert (toleration["key"], toleration["effect"]) == ("node-role.kubernetes.io/control-plane", "NoSchedule")
+    (container,) = pod["containers"]
+    start = container["startupProbe"]
+    assert start["periodSeconds"] * start["failureThreshold"] >= 120
+
+
 def test_operator_writes_only_what_it_serves(objects: list[Json]) -> None:
     """Roles, webhooks, workloads and CRDs are no business of the operator, but for the CA in its own webhook."""
     writing = {"create", "update", "patch", "delete"}
@@ -124,7 +138,9 @@ def test_probes_and_service_name_ports_of_the_container(objects: list[Json]) -> 
     (deployment,), (service,) = _of_kind(objects, "Deployment"), _of_kind(objects, "Service")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
-    assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} <= ports.keys()
+    assert {
+        container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")
+    } <= ports.keys()
     assert service["spec"]["ports"][0]["targetPort"] in ports
     assert f"--health-address=0.0.0.0:{ports['http']}" in container["args"]
     assert f"--webhook-address=0.0.0.0:{ports['webhook']}" in container["args"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from freehold.cli.errors import CliError
 from freehold.install.options import ROWS, InstallOptions, InvalidInstallOption, Row, to_json
 
 _DEFAULTS = InstallOptions()
@@ -30,7 +31,11 @@ def run(clusterctl: Path | None, **given: Any) -> None:
         else:
             from freehold.install.clusterctl import write_provider
 
-            for path in write_provider(clusterctl, options):
+            try:
+                written = write_provider(clusterctl, options)
+            except OSError as problem:
+                raise CliError(f"--clusterctl {clusterctl} cannot be written: {problem.strerror}") from problem
+            for path in written:
                 click.echo(path)
     except InvalidInstallOption as problem:
         raise click.UsageError(str(problem), click.get_current_context()) from problem

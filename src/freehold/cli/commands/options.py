@@ -260,9 +260,20 @@ def _providers(context: click.Context, parameter: click.Parameter, value: str | 
 
 def watch_filter(function: F) -> F:
     return click.option(
-        "--watch-filter", default="", metavar="VALUE", callback=refuse_empty_text,
+        "--watch-filter", default="", metavar="VALUE", callback=_watch_filter,
         help="Serve only objects with this value of the label cluster.x-k8s.io/watch-filter [default: all].",
     )(function)  # fmt: skip
+
+
+def _watch_filter(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuse what cannot be the value of a label: the API server would refuse each list."""
+    from freehold.install.options import InstallOptions, InvalidInstallOption, check_options
+
+    try:
+        check_options(InstallOptions(watch_filter=refuse_empty_text(context, parameter, value)))
+    except InvalidInstallOption as problem:
+        raise click.BadParameter(str(problem)) from problem
+    return value
 
 
 def health_address(function: F) -> F:
