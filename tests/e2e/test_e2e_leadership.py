@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs
 from e2e_operator_witness import Witness
+from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, ended, until
 from test_e2e_operator_life import begun, once_each
 
+from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
 
 pytestmark = pytest.mark.e2e
@@ -24,11 +26,12 @@ LEADS = "this process leads: it holds Lease"
 class Replica:
     """``freehold operator`` as a process."""
 
-    def __init__(self, stage: Stage, log: Path, *options: str) -> None:
+    def __init__(self, stage: Stage, log: Path, kubeconfig: str, *options: str) -> None:
         self._log = log
+        self.audit = log.with_suffix(".audit")
         command = [
-            *PROGRAM, "operator", "--leader-elect", *options,
-            "--kubeconfig", stage.server.kubeconfig, "--simulator", stage.cloud.url, "--cluster-api", "off",
+            *PROGRAM, "operator", "--leader-elect", *options, "--audit", str(self.audit),
+            "--kubeconfig", kubeconfig, "--simulator", stage.cloud.url, "--cluster-api", "off",
             "--namespace", stage.namespace, "--keys-namespace", stage.namespace,
         ]  # fmt: skip
         with log.open("w") as said:
@@ -48,9 +51,14 @@ class Replica:
 
 
 @contextlib.contextmanager
-def replicas(stage: Stage, folder: Path, number: int, *options: str) -> Iterator[list[Replica]]:
+def replicas(stage: Stage, folder: Path, number: int, shards: int = 1) -> Iterator[list[Replica]]:
+    """Start operators with the rights that are shipped for one namespace, its own; they need no others."""
+    options = InstallOptions(stage.namespace, serves_namespace=stage.namespace, shards=shards)
     with contextlib.ExitStack() as stack:
-        started = [Replica(stage, folder / f"replica-{each}.log", *options) for each in range(number)]
+        proxy, kubeconfig = stack.enter_context(judged(stage.server.url, shipped_rights(options), folder))
+        started = [
+            Replica(stage, folder / f"replica-{each}.log", kubeconfig, f"--shards={shards}") for each in range(number)
+        ]
         for each in started:
             stack.enter_context(ended(each.process))
         try:
@@ -59,6 +67,7 @@ def replicas(stage: Stage, folder: Path, number: int, *options: str) -> Iterator
             for each in started:
                 with contextlib.suppress(ProcessLookupError):
                     each.send(signal.SIGCONT)  # else it would not end
+    assert proxy.verdicts.refused == []
 
 
 def find_leader(among: list[Replica]) -> Replica:
@@ -124,13 +133,15 @@ def count_held(stage: Stage) -> list[int]:
 def test_two_operators_with_four_shards(stage: Stage, tmp_path: Path) -> None:
     """Each serves two of them; when one ends the other one serves all, and finishes what was begun."""
     names = [f"{stage.name}-{number}" for number in range(3)]
-    with replicas(stage, tmp_path, 2, "--shards", "4") as (first, second):
+    with replicas(stage, tmp_path, 2, shards=4) as (first, second):
         until(lambda: count_held(stage) == [2, 2], "each holds its part")
         for name in names:
             stage.cloud.slow(name)
         items = [powervs(name, stage.namespace) for name in names]
         stage.kubectl.apply({"apiVersion": "v1", "kind": "List", "items": items})
         until(lambda: all(stage.cloud.of(name) for name in names), "all are begun, whoever serves them")
+        changed = [each.audit.read_text() for each in (first, second)]
+        assert [sum(f"/{name}" in text for text in changed) for name in names] == [1, 1, 1], "each is served by one"
         second.send(signal.SIGTERM)
         assert second.process.wait(PATIENCE) == 0, second.said()
         until(lambda: count_held(stage) == [4], "the other one holds all")

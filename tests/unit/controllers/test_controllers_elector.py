@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
+from freehold.controllers.connections import open_connections
 from freehold.controllers.leadership.elector import HELD_SECONDS, Claim, Elector
 from freehold.controllers.leadership.fence import WRITE_SECONDS, LeaseFence
 from freehold.controllers.leadership.interface import ALWAYS_LEADS, LeadershipLost
 from freehold.controllers.leadership.lease import LEASE_SECONDS, LEASES
+from freehold.controllers.settings import Settings
 from freehold.engine.errors import Unavailable
 from freehold.engine.port import Call, Effect, InlinePort
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 from freehold.kube.resources import Json, Key
+from freehold.providers.access.audit import NoAudit
+from freehold.providers.ibm.access import IbmAccess, IbmConnection
 from harness.leases import LeaseNetwork, LeaseServer
 from harness.virtual_loop import VirtualLoop
 
@@ -249,3 +256,13 @@ async def test_reads_own_objects_and_timely_writes_pass() -> None:
 async def test_nothing_is_asked_of_the_cloud_after_the_lease() -> None:
     with pytest.raises(Unavailable, match="not sent"):
         await LeaseFence(InlinePort(), Ending(0.0)).send(replace(WRITE, effect=Effect.READ))
+
+
+async def test_every_call_of_an_operator_passes_the_fence() -> None:
+    settings = Settings(Connection("http://127.0.0.1:9"), {"ibm": IbmAccess(key="a key", url="http://127.0.0.1:9")})
+    with ExitStack() as stack:
+        connection = open_connections(settings, KubeClient(settings.kube), stack, NoAudit(), Ending(0.0))["ibm"]
+        assert isinstance(connection, IbmConnection) and connection.account is not None
+        account = connection.account
+        with pytest.raises(Unavailable, match="not sent"):
+            await account.port.send(replace(WRITE, run=lambda: pytest.fail("sent")))

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from freehold.controllers.leadership.elector import Claim
 from freehold.controllers.leadership.interface import LeadershipLost
-from freehold.controllers.leadership.lease import LEASE_SECONDS
+from freehold.controllers.leadership.lease import LEASE_SECONDS, NAME
 from freehold.controllers.leadership.shard_keeper import GONE_SECONDS, ShardKeeper
 from freehold.controllers.leadership.shards import SINGLE, find_shard, find_share
+from freehold.kube.resources import Key
 from freehold.providers.access.limits import Limits
 from harness.leases import LeaseNetwork, LeaseServer
 from harness.virtual_loop import VirtualLoop
@@ -60,10 +62,18 @@ def test_replicas_that_take_and_give_one_by_one_come_to_fair_parts_and_rest(seed
 class Replica:
     """A replica of a sharded operator."""
 
-    def __init__(self, server: LeaseServer, number: int, random: Random, worst: float = 0.1, loss: float = 0.0) -> None:
+    def __init__(
+        self,
+        server: LeaseServer,
+        number: int,
+        random: Random,
+        worst: float = 0.1,
+        loss: float = 0.0,
+        shards: int = SHARDS,
+    ) -> None:
         self.network = LeaseNetwork(server, random, worst, loss)
         self.keeper = ShardKeeper(
-            self.network, "ns", f"host_{number}", SHARDS, monotonic=lambda: asyncio.get_running_loop().time()
+            self.network, "ns", f"host_{number}", shards, monotonic=lambda: asyncio.get_running_loop().time()
         )
         self.taken: list[int] = []
         self.keeper.on_taken = self.taken.append
@@ -163,6 +173,29 @@ def test_no_object_is_served_by_two(seed: int) -> None:
                 alive.append(Replica(server, number, random, 3.0, 0.03))
                 number += 1
         assert len(seen) == len(UIDS) and min(seen.values()) > 600
+
+    run(live)
+
+
+@pytest.mark.parametrize("before", [1, 3], ids=["one leader", "three shards"])
+def test_another_number_of_shards_takes_effect_when_the_last_of_the_old_has_ended(before: int) -> None:
+    async def live() -> None:
+        server, random = LeaseServer(), Random(1)
+        old = Replica(server, 0, random, shards=before)
+        if before == 1:
+            old.task.cancel()
+            claim = Claim(old.network, Key("ns", NAME), "host_0", monotonic=asyncio.get_running_loop().time)
+            await claim.attempt()
+            until, release = claim.remaining, claim.release
+        else:
+            await wait_for(lambda: held([old]) == [before], 10)
+            until, release = old.keeper.remaining, old.keeper.release
+        new = Replica(server, 1, random)
+        await asyncio.sleep(LEASE_SECONDS - 3)
+        assert until() > 0 and not new.serves
+        old.task.cancel()
+        await release()
+        await wait_for(lambda: held([new]) == [SHARDS], 10)
 
     run(live)
 

@@ -29,6 +29,8 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 _LOG = logging.getLogger(__name__)
 
 MEMBER_LABEL = "freehold.dev/member"
+SHARDS_LABEL = "freehold.dev/shards"
+"""On a membership: into how many shards this replica divides the objects."""
 GONE_SECONDS = 600.0
 """Seconds after which the Lease of a member that has not renewed it is deleted."""
 
@@ -67,9 +69,17 @@ class ShardKeeper:
             for number in range(shards)
         ]
         name = f"{leases.NAME}-member-{identity.rpartition('_')[2]}"
-        self._member = Claim(store, Key(namespace, name), identity, labels={MEMBER_LABEL: "true"}, monotonic=monotonic)
+        self._member = Claim(
+            store,
+            Key(namespace, name),
+            identity,
+            labels={MEMBER_LABEL: "true", SHARDS_LABEL: str(shards)},
+            monotonic=monotonic,
+        )
         self._due: dict[Claim, float] = {}
         self._members: dict[Key, Observation] = {}
+        self._strangers: dict[Key, Observation] = {}
+        """Members that divide the objects differently, and all Leases but those of members."""
         self._held: frozenset[int] = frozenset()
         self._leaving: frozenset[int] = frozenset()
         self._handing_over: set[asyncio.Task[None]] = set()
@@ -163,17 +173,30 @@ class ShardKeeper:
         if self._retires:
             return
         await self._sweep_members(stored)
+        if other := self._find_other_division():
+            _LOG.debug("%s divides the objects differently; this process takes nothing until it has ended", other)
+            return
         share = find_share(self._count_held(), self._identity, len(self._claims))
         await self._take_up_to(share)
         self._hand_over_down_to(share)
 
     def _note_members(self, stored: dict[Key, Json]) -> None:
-        now, before = self._monotonic(), self._members
-        self._members = {
-            key: leases.observe(before.get(key), leases.read_record(each), now)
-            for key, each in stored.items()
-            if MEMBER_LABEL in (each["metadata"].get("labels") or {})
-        }
+        now, before = self._monotonic(), {**self._strangers, **self._members}
+        self._members, self._strangers = {}, {}
+        for key, each in stored.items():
+            labels = each["metadata"].get("labels") or {}
+            ours = MEMBER_LABEL in labels and labels.get(SHARDS_LABEL) == str(len(self._claims))
+            known = self._members if ours else self._strangers
+            known[key] = leases.observe(before.get(key), leases.read_record(each), now)
+
+    def _find_other_division(self) -> str:
+        """Return who serves shards of another number now; empty if nobody does. It may serve the same objects."""
+        now = self._monotonic()
+        living = {key: each.record.holder for key, each in self._strangers.items() if leases.find_wait(each, "", now)}
+        if leader := living.get(Key(self._namespace, leases.NAME)):
+            return leader
+        others = {holder for key, holder in living.items() if key.name.startswith(f"{leases.NAME}-member-")}
+        return next((each for key, each in living.items() if each in others and "-shard-" in key.name), "")
 
     def _count_held(self) -> dict[str, int]:
         """Count the shards of each living member."""
