@@ -359,8 +359,8 @@ def shards(count: int = CLUSTERS) -> Iterator[Row]:
     load = os.getloadavg()[0]
     told = f"{TARGET}, of 3,000 clusters. {SPEED:.0f} simulated seconds in one; load average {load:.0f}; each has"
     unit = f"% off the mean, the worst of {where}"
-    each = ", ".join(f"{rate:.0f}" for rate in rates)
-    how = f"{told} {each} a simulated minute, {used} CPU-s in {minutes:.0f} of them"
+    looks = ", ".join(f"{rate:.0f}" for rate in rates)
+    how = f"{told} {looks} a simulated minute, {used} CPU-s in {minutes:.0f} of them"
     yield Row("operator.shards.reconciles", round(_find_spread(rates), 1), unit, 20, "", how)
     megabytes = ", ".join(f"{peak:.0f}" for peak in peaks)
     yield Row("operator.shards.rss", round(_find_spread(peaks), 1), unit, 20, "", f"{told} {megabytes} MB at most")
