@@ -155,11 +155,12 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         await tags_act.apply_proposal(stage, tags, serving)
         await tags_act.at_rest(stage, tags, serving)
         await tags_act.meddle_with_tags(stage, tags, serving)
-        say("\nAll of them, on one operator")
-        await steps.served_together(stage, (powervs, aws), powervs, since, serving)
-        picture = await steps.delete_objects(stage, (powervs, aws), serving)
-        await gc_act.check_collection(stage, services)
-        await tags_act.check_repair(stage, tags, serving)
+        async with _meanwhile(tags_act.see_repair(stage, tags, serving)) as repair:
+            say("\nAll of them, on one operator")
+            await steps.served_together(stage, (powervs, aws), powervs, since, serving)
+            picture = await steps.delete_objects(stage, (powervs, aws), serving)
+            await gc_act.check_collection(stage, services)
+            await tags_act.check_repair(stage, tags, repair)
         return picture
 
 

@@ -115,11 +115,17 @@ async def meddle_with_tags(stage: Stage, act: TagsAct, serving: ServedSession) -
     stage.tell_checked_step("somebody's script changes and strips tags behind our back", *damages)
 
 
-async def check_repair(stage: Stage, act: TagsAct, serving: ServedSession) -> None:
-    """Check that the next sync repairs it: nobody asks for it, and the index is the only hint."""
-    tell("  the tags wait for their next sync, ten simulated minutes after the last one")
-    await stage.wait_until(act.whole, _LOOK, _PATIENCE)
+async def see_repair(stage: Stage, act: TagsAct, serving: ServedSession) -> str:
+    """Wait until the object says that it was repaired, and return that: after its next sync it says so no more."""
     await stage.wait_until(lambda: _says(act, serving, "Repaired"), _LOOK, _PATIENCE)
+    return await act.check_ready(serving, "Repaired")
+
+
+async def check_repair(stage: Stage, act: TagsAct, seen: asyncio.Task[str]) -> None:
+    """Check that the next sync repairs it: nobody asks for it, and the index is the only hint."""
+    if not seen.done():
+        tell("  the tags wait for their next sync, ten simulated minutes after the last one")
+    said = await seen
     calls = await _of_tags(act, act.since)
     rows = (row for log in logs_of(stage.state) for path in log for row in documents(path))
     told = [each for each in tags_audit.changes(rows) if each.time > act.at]
@@ -127,7 +133,7 @@ async def check_repair(stage: Stage, act: TagsAct, serving: ServedSession) -> No
         "at its next sync the controller has seen it, repaired it and told it",
         *await act.check(),
         tag_checks.check_writes(calls),
-        await act.check_ready(serving, "Repaired"),
+        said,
         tag_checks.check_repair_audit(told, act.spoiled),
     )
 
