@@ -41,6 +41,8 @@ from harness.rbac import Attributes
 pytestmark = pytest.mark.e2e
 
 SPEED = 240.0
+SETTINGS = {"aws": {"quotas": {"addresses": 10}}}
+"""Two clusters have six addresses."""
 CRDS = [*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD]
 TEAM = "team"
 """The namespace of all objects."""
@@ -56,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED) as started:
+    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED, SETTINGS) as started:
         yield started
 
 
@@ -168,6 +170,12 @@ def webhook(port: int) -> Json:
     return found
 
 
+def has_authority(kubectl: Kubectl) -> bool:
+    """Return whether the operator's configuration has a CA. The operator looks every ten seconds."""
+    found = kubectl.json("get", "validatingwebhookconfiguration", f"freehold-webhook.{OWN}")
+    return bool(found["webhooks"][0]["clientConfig"].get("caBundle"))
+
+
 def change_secret(kubectl: Kubectl) -> None:
     """Take a label off a Secret that the operator keeps, and wait until it is there again."""
     kubectl.run("label", "secret", "eks-kubeconfig", f"{names.CLUSTER_NAME_LABEL}-")
@@ -200,6 +208,7 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
             kubectl.run("wait", *ready, "--for=condition=Ready", PATIENTLY)
             until(lambda: core.failure or machines_with_nodes(kubectl), "the Machine has its node")
             change_secret(kubectl)
+            until(lambda: has_authority(kubectl), "the leader has put its CA into the configuration")
             kubectl.run("delete", "cluster/eks", "--wait=false")
             ours = "ibmpowervscluster,awscluster,cloudmetadata,awsmetadata,ibmmetadata"
             kubectl.run("delete", ours, "--all", PATIENTLY)
