@@ -75,7 +75,7 @@ class SecretCertificates:
         self._trusted: tuple[bytes, datetime] | None = None
         """The authorities that are in the configuration, and since when this process knows it."""
         self._told: tuple[str, str] = ("", "")
-        """What was told in the last look, and in this one."""
+        """The problems of the last look, and of this one: each is logged once."""
 
     async def refresh(self) -> Pair | None:
         """Look at the Secret and do the step that is due. Return what is served now; None while there is nothing."""
