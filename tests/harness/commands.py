@@ -83,8 +83,8 @@ def _left_as_it_was() -> Iterator[None]:
     finally:
         os.umask(umask)
         signal.signal(signal.SIGTERM, terminate)
-        for each in root.handlers:
+        of_command, root.handlers[:] = root.handlers[:], handlers  # first: a closed one opens its file for a late line
+        for each in of_command:
             each.close()
-        root.handlers[:] = handlers
         root.setLevel(levels[0])
         ours.setLevel(levels[1])
