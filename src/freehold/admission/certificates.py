@@ -22,7 +22,7 @@ LIFE: Final = timedelta(days=90)
 _BACKDATED: Final = timedelta(hours=1)
 """The clocks of API servers may be behind."""
 GRACE: Final = timedelta(minutes=2)
-"""From a new CA being trusted in the configuration until it is in every API server."""
+"""The time after which every API server has a new CA of the configuration."""
 
 CERTIFICATE, KEY, AUTHORITIES = "tls.crt", "tls.key", "ca.crt"
 NEXT_CERTIFICATE, NEXT_KEY = "next.crt", "next.key"
@@ -46,7 +46,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Certificates:
-    """What a Secret holds. ``authorities`` are all CAs to be trusted, in PEM; ``following`` is served next."""
+    """The content of a Secret. ``authorities`` are all CAs to be trusted, in PEM; ``following`` is served next."""
 
     served: Pair
     authorities: bytes

@@ -28,7 +28,7 @@ from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import PROVIDERS
 
 PATIENCE_SECONDS: Final = 1.0
-"""Of the 5 s that the API server waits for the whole answer."""
+"""Seconds for this check, of the 5 that the API server waits for the whole answer."""
 _LOG = logging.getLogger(__name__)
 
 

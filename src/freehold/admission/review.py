@@ -31,7 +31,7 @@ class NotAReview(ValueError):
 
 
 class Verdict(StrEnum):
-    """What was answered, for metrics."""
+    """Kinds of answers, for metrics."""
 
     ALLOWED = "allowed"
     WARNED = "warned"

@@ -36,7 +36,7 @@ _UNKNOWN_PORT = 0
 
 @dataclass(frozen=True)
 class Findings:
-    """What is wrong with an object, and what a person should know although it is not."""
+    """Problems of an object, which refuse it, and warnings, which do not."""
 
     problems: tuple[SpecProblem, ...] = ()
     notes: tuple[str, ...] = ()

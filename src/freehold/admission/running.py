@@ -18,10 +18,10 @@ from freehold.controllers.settings import Settings
 from freehold.kube.client import KubeClient
 
 SWITCH_SECONDS = 0.0005
-"""Of the interpreter: after so long a busy thread lets another one run. An answer takes some ten turns, and each would
-wait for 5 ms by default (https://docs.python.org/3/library/sys.html#sys.setswitchinterval)."""
+"""The interpreter's switch interval: after so long a busy thread lets another one run. An answer takes some ten turns,
+and each would wait for 5 ms by default (https://docs.python.org/3/library/sys.html#sys.setswitchinterval)."""
 _CONNECTIONS = 10
-"""For the certificate, and for names that are looked for at a time."""
+"""Connections for the certificate, and for name checks at a time."""
 
 
 @contextmanager

@@ -58,7 +58,7 @@ class WebhookObserver(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """What a server works with, in the loop that opened it."""
+    """The parts of a server, in the loop that opened them."""
 
     reviewer: Reviewer
     source: CertificateSource
@@ -66,7 +66,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Webhook:
-    """What is served. ``open_parts`` is called in the loop that uses them."""
+    """The setup of a server. ``open_parts`` is called in the loop that uses them."""
 
     open_parts: Callable[[], AbstractAsyncContextManager[Parts]]
     observer: WebhookObserver

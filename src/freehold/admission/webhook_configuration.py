@@ -32,7 +32,7 @@ _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 @dataclass(frozen=True)
 class WebhookOptions:
-    """What an installation decides.
+    """The choices of an installation.
 
     ``namespace`` is the operator's own, ``watched`` the only one whose objects it serves, empty for all.
     ``watch_filter`` is the value of the label that the served objects have, empty for all. ``certificate`` is the name

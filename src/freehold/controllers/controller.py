@@ -123,7 +123,7 @@ class Controller:
         self._last_progress = wall.monotonic()
         self._restarts = 0
         self.cut_off = False
-        """Whether a reconcile was still running at the end of the grace period."""
+        """True if a reconcile was still running at the end of the grace period."""
         self.on_pass: Callable[[ReconcileEnd, float], None] = lambda end, seconds: None
         self.serves: Callable[[Json], bool] = lambda obj: True
         self._died_at: deque[float] = deque(maxlen=MOST_DEATHS_REMEMBERED)

@@ -32,7 +32,7 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True)
 class LogContext:
-    """What the lines of a task are about: an object (``KIND namespace/name``), its uid, and a call to a cloud."""
+    """The subject of the lines of a task: an object (``KIND namespace/name``), its uid, and a call to a cloud."""
 
     object: str = ""
     uid: str = ""
@@ -122,7 +122,7 @@ DEBUG_VARIABLE = "FREEHOLD_DEBUG"
 
 
 def set_up_logs(options: LogOptions, handlers: Sequence[logging.Handler]) -> None:
-    """Send the log to these handlers alone. With FREEHOLD_DEBUG it tells each look, whatever the level."""
+    """Send the log to these handlers alone. With FREEHOLD_DEBUG it tells each look at every level."""
     level = "debug" if os.environ.get(DEBUG_VARIABLE) else options.level
     for handler in handlers:
         handler.setFormatter(JsonFormatter() if options.format is LogFormat.JSON else TextFormatter())

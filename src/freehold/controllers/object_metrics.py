@@ -51,7 +51,7 @@ _KIND = ("kind",)
 
 @dataclass
 class ObjectCounts:
-    """What the objects of one kind are like. Keys are label values.
+    """The figures of the objects of one kind. Keys are label values.
 
     ``oldest_delete``: seconds since the longest waiting delete was asked for.
     """

@@ -30,7 +30,7 @@ class Onlookers:
 
     @property
     def heartbeat(self) -> Heartbeat:
-        """What the event loop of the operator runs as a task."""
+        """The heartbeat, which the operator's event loop runs as a task."""
         return self.probes.heartbeat
 
     def watch(self, operator: Operator) -> None:

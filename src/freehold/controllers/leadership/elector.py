@@ -1,7 +1,8 @@
 """Elector: takes Leases, renews them, and gives them back. All I/O of leadership is here.
 
 The certain time of a Lease counts from the moment before the request that renewed it was sent. The others wait from
-the moment at which they see the renewal, which is later: so they never overlap, whatever is delayed, lost or repeated.
+the moment at which they see the renewal, which is later: so they never overlap, even if requests are delayed, lost
+or repeated.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Claim:
 
     @property
     def is_anothers(self) -> bool:
-        """Whether another process was seen to hold the Lease."""
+        """True if another process was seen to hold the Lease."""
         return self.holder not in ("", self._identity)
 
     @property
@@ -123,7 +124,7 @@ class Claim:
             await self._put(stored, leases.build_release(record, self._wall()))
 
     async def _attempt(self) -> None:
-        """Write on what is known while the Lease is held; whatever contradicts, and each follower, reads first."""
+        """Write without a read while the Lease is held; after a conflict, and in a follower, read first."""
         if self._stored is not None and self.remaining():
             try:
                 await self._write(self._stored)

@@ -60,7 +60,7 @@ class Observation:
 
 
 def read_record(stored: Json) -> LeaseRecord:
-    """Read the record of a stored Lease, whatever somebody wrote into it."""
+    """Read the record of a stored Lease, also one that somebody edited by hand."""
     spec = stored.get("spec") or {}
     return LeaseRecord(
         holder=str(spec.get("holderIdentity") or ""),

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 SINGLE = ""
-"""The name of work that only one replica does, whatever object it is for: it is in shard 0."""
+"""The name of work that only one replica does, for all objects: it is in shard 0."""
 
 
 def find_shard(name: str, shards: int) -> int:
