@@ -140,7 +140,8 @@ class Controller:
 
     def list_served(self) -> list[Json]:
         """Return the known objects that are reconciled. They must not be modified."""
-        return list(filter(self.serves, self._primary.objects.values()))
+        known = list(self._primary.objects.values())  # one step: a scrape reads it from another thread
+        return list(filter(self.serves, known))
 
     def find_reflector(self, resource: Resource) -> Reflector:
         """Find the cache of a watched resource. Raises KeyError for one that is not watched."""
