@@ -197,6 +197,12 @@ class Viewer:
         """Wait until no text there matches."""
         self.until(lambda: not re.search(pattern, self.text(css)), f"{pattern} gone from {css}")
 
+    def settled(self) -> None:
+        """Wait until the view has been read and drawn."""
+        self.sees(r"\S", "main")
+        self.sees_no("Reading|Loading", "main")
+        self._driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
     def find(self, css: str, text: str = "") -> WebElement:
         """Wait for the first part that is shown and has the text."""
         self.choose()

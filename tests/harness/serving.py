@@ -33,14 +33,14 @@ def served(state: StateDirectory, options: ServeOptions) -> Iterator[LiveServer]
         async with live_server(state, lock, options) as running:
             yield running.server
 
-    with _in_a_thread(whole()) as server:
+    with in_a_thread(whole()) as server:
         yield server
 
 
 @contextmanager
 def simulator(world: Path) -> Iterator[str]:
     """The simulated clouds of a state directory on their file, at the speed of this world; gives their URL."""
-    with _in_a_thread(_simulator(world, 1.0)) as url:
+    with in_a_thread(_simulator(world, 1.0)) as url:
         yield url
 
 
@@ -76,7 +76,7 @@ async def simulated_cloud(
 
 
 @contextmanager
-def _in_a_thread(whole: AbstractAsyncContextManager[T]) -> Iterator[T]:
+def in_a_thread(whole: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """Hold ``whole`` open on an event loop of its own for the length of the block."""
     opened: Future[T] = Future()
     loop, left = asyncio.new_event_loop(), asyncio.Event()
