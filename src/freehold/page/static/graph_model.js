@@ -1,6 +1,6 @@
 /** The resources of an object as a graph: what is drawn of them, and between which cards a line runs. Pure. */
 
-import { isSettled } from "./states.js";
+import { isSettled } from "./resources.js";
 
 /**
  * @typedef {object} Drift
