@@ -1,0 +1,56 @@
+/** Places of cards and ways of lines, in columns from left to right: by dagre, which is read only with this module. */
+
+import { Graph, layout } from "./vendor/dagre.esm.js";
+
+/**
+ * @typedef {object} Place  Of a card: its upper left corner.
+ * @property {number} x
+ * @property {number} y
+ *
+ * @typedef {object} Layout
+ * @property {number} width
+ * @property {number} height
+ * @property {Map<string, Place>} places  by the id of the card
+ * @property {string[]} ways  a path for each line of the graph
+ */
+
+/**
+ * @param {import("./graph_model.js").Graph} graph
+ * @param {{width: number, height: number, gap: number}} card  size of a card, and the room around it
+ * @returns {Layout}
+ */
+export function placeCards({ cards, lines }, { width, height, gap }) {
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({ rankdir: "LR", nodesep: gap * 0.75, ranksep: gap * 3, edgesep: gap / 2, marginx: gap, marginy: gap });
+  for (const { id } of cards) graph.setNode(id, { width, height });
+  lines.forEach(({ from, to }, index) => graph.setEdge(from, to, {}, String(index)));
+  layout(graph);
+  const places = new Map(
+    cards.map(({ id }) => {
+      const { x, y } = graph.node(id);
+      return [id, { x: x - width / 2, y: y - height / 2 }];
+    }),
+  );
+  const ways = lines.map(({ from, to }, index) => drawWay(graph.edge(from, to, String(index)).points));
+  return { width: graph.graph().width ?? 0, height: graph.graph().height ?? 0, places, ways };
+}
+
+/**
+ * Draw a line through the points, bent level at each of them.
+ * @param {{x: number, y: number}[]} points @returns {string}
+ */
+export function drawWay([first, ...rest]) {
+  let { x, y } = first;
+  let way = `M${round(x)} ${round(y)}`;
+  for (const point of rest) {
+    const middle = round((x + point.x) / 2);
+    way += `C${middle} ${round(y)} ${middle} ${round(point.y)} ${round(point.x)} ${round(point.y)}`;
+    ({ x, y } = point);
+  }
+  return way;
+}
+
+/** @param {number} value */
+function round(value) {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,117 @@
+/** The timeline of the last create, delete or repair: a table whose bars are drawn on one axis of time. */
+
+import { datum, h, replace } from "./dom.js";
+import { age, clockTime, counted, dateTime } from "./format.js";
+import { clip } from "./resource_panel.js";
+import { chooseBars, findTicks, orderBars, piecesOf, spanOf } from "./timeline_model.js";
+
+/** Bars that are shown at first. */
+const FIRST = 40;
+/** Steps on the axis, on a wide screen and a narrow one. */
+const [STEPS, FEW_STEPS] = [8, 3];
+
+const TITLES = { create: "Create", delete: "Delete", repair: "Repair" };
+
+export class Timeline {
+  #all = false;
+  #shown = "";
+
+  constructor() {
+    this.about = h("div", { class: "timeline-about" });
+    this.table = h("div", { class: "timeline-table" });
+    this.more = h("button", { type: "button", class: "button timeline-more", on: { click: () => this.#toggle() } });
+    this.element = h("section", { class: "timeline", "aria-labelledby": "timeline-title" }, h("h2", { id: "timeline-title" }, "Timeline"), this.about, this.table, this.more);
+  }
+
+  /** @param {import("./timeline_model.js").History | null} history @param {number} now @param {string} prefix  of names */
+  update(history, now, prefix) {
+    this.last = { history, now, prefix };
+    const runs = history?.bars.some((bar) => bar.ended === null) ? Math.floor(now / 2) : 0;
+    const shown = JSON.stringify([history, runs, this.#all]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.more.hidden = !history || history.bars.length <= FIRST;
+    if (!history || !history.bars.length) {
+      replace(this.about, h("p", { class: "muted" }, "Nothing is on record: the operator notes an operation while it runs, and has seen none since it started."));
+      return replace(this.table);
+    }
+    const bars = orderBars(this.#all ? history.bars : chooseBars(history.bars, FIRST, now));
+    replace(this.about, about(history, now));
+    replace(this.table, buildTable(history, bars, now, prefix));
+    replace(this.more, this.#all ? "Show fewer" : `Show all ${history.bars.length}: ${history.bars.length - bars.length} shorter ones are left out`);
+  }
+
+  #toggle() {
+    this.#all = !this.#all;
+    if (this.last) this.update(this.last.history, this.last.now, this.last.prefix);
+  }
+}
+
+/** @param {import("./timeline_model.js").History} history @param {number} now */
+function about(history, now) {
+  const running = history.bars.filter((bar) => bar.ended === null);
+  const critical = orderBars(history.bars.filter((bar) => bar.critical));
+  const took = age((history.ended ?? now) - history.begun);
+  const end = history.ended === null ? `has run for ${took}` : `took ${took}`;
+  return [
+    h("p", null, h("strong", null, TITLES[history.operation] ?? "Operation"), ` began ${dateTime(history.begun)}, ${end}. `, running.length > 0 && `Still running: ${counted(running.length, "resource")}.`),
+    !history.complete && h("p", { class: "timeline-gap" }, h("strong", null, "Incomplete: "), "the operator has started since, so only what the status says is drawn; earlier steps and what they waited for are not known."),
+    critical.length > 0 && h("p", null, h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆"), h("strong", null, " Critical path: "), critical.flatMap((bar, index) => [index > 0 && " → ", datum(clip(bar.kind, 60))]), ". A shorter step elsewhere saves no time."),
+    h("ul", { class: "timeline-legend", "aria-hidden": "true" }, [["waited", "waits for others"], ["worked", "worked on"], ["worked critical", "critical path ◆"], ["worked running", "still running"]].map(([name, word]) => h("li", null, h("span", { class: `bar-key bar-${name}` }), word))),
+  ];
+}
+
+/**
+ * @param {import("./timeline_model.js").History} history @param {import("./timeline_model.js").Bar[]} bars
+ * @param {number} now @param {string} prefix
+ */
+function buildTable(history, bars, now, prefix) {
+  const span = spanOf(history, now);
+  const narrow = matchMedia("(max-width: 48rem)").matches;
+  const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
+  const axis = h("div", { class: "axis" }, ticks.map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / (span.ended - span.begun))));
+  const head = h("tr", { role: "row" }, [h("th", { scope: "col", role: "columnheader" }, "Resource"), h("th", { scope: "col", role: "columnheader", class: "bar-cell" }, h("span", { class: "sr-only" }, "When"), axis), h("th", { scope: "col", role: "columnheader" }, "Took")]);
+  return h(
+    "table",
+    { role: "table" },
+    h("caption", { class: "sr-only" }, "When each resource was waited for and worked on"),
+    h("thead", { role: "rowgroup" }, head),
+    h("tbody", { role: "rowgroup" }, bars.map((bar) => buildRow(bar, span, ticks, now, prefix))),
+  );
+}
+
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {{begun: number, ended: number}} span @param {number[]} ticks
+ * @param {number} now @param {string} prefix
+ */
+function buildRow(bar, span, ticks, now, prefix) {
+  const { waited, worked } = piecesOf(bar, span, now);
+  const name = bar.name.startsWith(prefix) ? `…${bar.name.slice(prefix.length)}` : bar.name;
+  const kind = `${bar.critical ? " critical" : ""}${bar.ended === null ? " running" : ""}`;
+  const free = bar.waited_until ?? bar.begun;
+  const took = age((bar.ended ?? now) - Math.min(free, bar.ended ?? now));
+  const words = `${waited ? `waits from +${age(bar.begun - span.begun)}, ` : ""}begins +${age(free - span.begun)}`;
+  const lane = h(
+    "div",
+    { class: "lane", "aria-hidden": "true" },
+    ticks.map((tick) => at(h("span", { class: "grid" }), "left", tick / (span.ended - span.begun))),
+    waited && at(at(h("span", { class: "bar-waited" }), "left", waited.from), "width", waited.length),
+    worked && at(at(h("span", { class: `bar-worked${kind}` }), "left", worked.from), "width", worked.length),
+  );
+  return h(
+    "tr",
+    { role: "row", class: kind.trim() },
+    h("th", { scope: "row", role: "rowheader" }, bar.critical && [h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆ "), h("span", { class: "sr-only" }, "critical path: ")], datum(clip(bar.kind, 60), "muted"), " ", h("bdi", { title: bar.name.slice(0, 500) }, clip(name, 80))),
+    h("td", { role: "cell", class: "bar-cell" }, h("span", { class: "sr-only" }, words), lane),
+    h("td", { role: "cell", class: "took" }, bar.ended === null ? h("strong", null, `${took}, runs`) : took),
+  );
+}
+
+/**
+ * Set where something begins or how long it is, as a share of the axis.
+ * @template {HTMLElement} E @param {E} element @param {"left" | "width"} side @param {number} share @returns {E}
+ */
+function at(element, side, share) {
+  element.style[side] = `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(3)}%`;
+  return element;
+}
