@@ -11,6 +11,10 @@ from aiohttp import web
 from harness.page_fixture import TOKEN, Fixture, World
 from harness.serving import in_a_thread
 
+_CLUSTER = "#/object/AWSCluster/payments/web-blue"
+VIEWS = {"objects": "#/", "cluster": _CLUSTER, "deletion": f"{_CLUSTER}/deletion", "tags": "#/tags", "audit": "#/audit"}
+"""Routes of the page, by what is seen there."""
+
 
 @contextmanager
 def served_fixture(objects: int = 60, story: str = "still") -> Iterator[str]:

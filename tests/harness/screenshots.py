@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.browser import Viewer, browser
-from harness.page_fixture_served import served_fixture
+from harness.page_fixture_served import VIEWS, served_fixture
 from harness.source_state import ROOT
 
 FOLDER = ROOT / ".cache/screenshots"
 WIDTHS = {360: 780, 1280: 800, 2560: 1440}
-CLUSTER = "#/object/AWSCluster/payments/web-blue"
-VIEWS = {"objects": "#/", "cluster": CLUSTER, "deletion": f"{CLUSTER}/deletion", "tags": "#/tags", "audit": "#/audit"}
 
 
 def take_pictures(viewer: Viewer, url: str, folder: Path) -> Iterator[Path]:
