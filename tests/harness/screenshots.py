@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.browser import Viewer, browser
-from harness.page_fixture_served import VIEWS, served_fixture
+from harness.page_samples import VIEWS, served_samples
 from harness.source_state import ROOT
 
 FOLDER = ROOT / ".cache/screenshots"
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as profile,
-        served_fixture(objects=60, story="still") as url,
+        served_samples(more=25) as url,
         browser(Path(profile)) as started,
         started.viewer() as viewer,
     ):
