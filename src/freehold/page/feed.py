@@ -27,23 +27,28 @@ COALESCE_SECONDS = 0.1
 REST_SHARE = 9.0
 """A flush that took long is followed by a rest of so many times its length: rows take at most a tenth of a core."""
 SLICE_SECONDS = 0.005
-RECHECK_SECONDS = 30.0
-"""Seconds after which rows that are not at rest are built again: what needs a person can depend on the time alone."""
+RECHECK_SECONDS = 5.0
+"""Seconds between looks whether a row changes by time alone."""
 LINGER_SECONDS = 30.0
 """Seconds after a request during which somebody counts as looking."""
 MOST_MESSAGES = 128
 MOST_ROWS_KEPT = 10_000
-SETTLED_PHASES = ("Ready", "Paused")
 
 _EPOCH = 2**32
 _EPOCHS = 2**21
 """A sequence number is an epoch of this process and a count, together a safe integer of JavaScript (2**53)."""
 
 
-class BuildRow(Protocol):
-    """The row of an object (rows.build_row), as JSON."""
+class BuiltRow(Protocol):
+    """The row of an object (rows.Row). ``changes_at``: when another one must be built though the object is the same."""
 
-    def __call__(self, resource: Resource, raw: Json, now: float) -> Json: ...
+    @property
+    def changes_at(self) -> float | None: ...
+
+    def to_json(self) -> Json: ...
+
+
+BuildRow = Callable[[Resource, Json, float], BuiltRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class FeedRow:
     namespace: str
     key: str
     body: bytes
-    settled: bool
+    changes_at: float | None
 
 
 class Message:
@@ -280,9 +285,10 @@ class Feed:
                 await asyncio.sleep(rest)
 
     def _recheck(self) -> None:
+        """Note the rows that change by time alone."""
         if self._monotonic() - self._rechecked_at >= RECHECK_SECONDS:
-            self._rechecked_at = self._monotonic()
-            self._stale.update(key for key, row in self._rows.items() if not row.settled)
+            self._rechecked_at, now = self._monotonic(), self._now()
+            self._stale.update(key for key, row in self._rows.items() if row.changes_at and row.changes_at <= now)
 
     async def _flush(self) -> None:
         """Build the rows of what changed, a few at a time, and make one message of those that differ.
@@ -320,12 +326,13 @@ class Feed:
         resource, raw = known
         try:
             row = self._build_row(resource, raw, self._now())
+            body = dump_json(row.to_json())
         except Exception:  # logged whole; the viewers hear which object is not shown, and see the others
             _LOG.exception("no row can be made of %s", key)
             self._unbuilt.add(key)
             return None
         namespace = key_of(raw).namespace
-        return FeedRow(resource.kind, namespace, key, dump_json(row), row.get("phase") in SETTLED_PHASES)
+        return FeedRow(resource.kind, namespace, key, body, row.changes_at)
 
     def _send(self, changed: Mapping[str, FeedRow], gone: Mapping[str, FeedRow]) -> None:
         if not changed and not gone:
