@@ -189,4 +189,4 @@ def _list_open(outcomes: Outcomes) -> Iterator[str]:
         if each.nowhere:
             yield f"{len(each.nowhere)} resources carry tags of this object and are in no account and region it names"
         if each.lost:
-            yield "part of the record of what was written cannot be read: put its ConfigMaps back from the newest backup"
+            yield "part of the record of what was written cannot be read: put its ConfigMaps back from a backup"
