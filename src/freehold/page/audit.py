@@ -1,7 +1,7 @@
 """The audit log for people who look at the page: who changed what, and whether the log of it is whole.
 
-Who may not see an object's namespace sees none of its lines. What cannot be read as a line, or is of no namespace, is
-for those who see all.
+Who may not see an object's kind in its namespace sees none of its lines. What cannot be read as a line, or is of no
+namespace, is for those who see all.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _LATEST: Final = 1e12
 _OPERATOR: Final = "freehold"
 _CURSOR: Final = re.compile(r"\d{1,20}\.\d{1,20}\.\d{1,18}(?:_\d{1,20}\.\d{1,20}\.\d{1,18}){0,7}", re.ASCII)
 
-MaySee = Callable[[str], bool]
-"""Whether a viewer may see objects of a namespace; asked with an empty one: those of all, and of none."""
+MaySee = Callable[[str, str], bool]
+"""Whether a viewer may see objects of a kind in a namespace; asked with two empty ones: whatever there is."""
 
 
 @dataclass(frozen=True)
@@ -171,28 +171,30 @@ def _read_time(row: Mapping[str, Any] | None, otherwise: float) -> float:
 class _Filter:
     query: AuditQuery
     may_see: MaySee
-    _visible: dict[str, bool] = field(default_factory=dict)
+    _visible: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def accepts(self, entry: _Entry) -> bool:
         row, query = entry.row, self.query
         if row is None:
-            return bool(entry.line.size) and not (query.object or query.text) and self._is_visible("")
-        if row.get("outcome") == BEGUN or not self._is_visible(_namespace_of(_text(row, "object"))):
+            return bool(entry.line.size) and not (query.object or query.text) and self._is_visible("", "")
+        if row.get("outcome") == BEGUN or not self._is_visible(*_place_of(_text(row, "object"))):
             return False
         if query.object and _key_of(_text(row, "object")) != query.object:
             return False
         return not query.text or query.text.casefold() in _searched_text(row)
 
-    def _is_visible(self, namespace: str) -> bool:
-        if namespace not in self._visible:
-            self._visible[namespace] = self.may_see(namespace)
-        return self._visible[namespace]
+    def _is_visible(self, kind: str, namespace: str) -> bool:
+        place = kind, namespace
+        if place not in self._visible:
+            self._visible[place] = self.may_see(kind, namespace)
+        return self._visible[place]
 
 
-def _namespace_of(subject: str) -> str:
-    """Return the namespace of an object as lines name it, ``Kind namespace/name``; empty where there is none."""
-    namespace, slash, _ = subject.partition(" ")[2].partition("/")
-    return namespace if slash else ""
+def _place_of(subject: str) -> tuple[str, str]:
+    """Return kind and namespace of an object as lines name it, ``Kind namespace/name``; empty where one is missing."""
+    kind, _, rest = subject.partition(" ")
+    namespace, slash, _ = rest.partition("/")
+    return (kind, namespace) if kind and namespace and slash else ("", "")
 
 
 def _key_of(subject: str) -> str:

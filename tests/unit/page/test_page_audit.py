@@ -32,12 +32,16 @@ def write_changes(path: Path, changes: Changes, subject: str = "CloudMetadata te
         audit.log_changes(subject, changes)
 
 
-def see_all(namespace: str) -> bool:
+def see_all(kind: str, namespace: str) -> bool:
     return True
 
 
+def see_only(kind: str, namespace: str) -> Callable[[str, str], bool]:
+    return lambda *place: place == (kind, namespace)
+
+
 def read(
-    *paths: Path, may_see: Callable[[str], bool] = see_all, reader: AuditReader | None = None, **query: str
+    *paths: Path, may_see: Callable[[str, str], bool] = see_all, reader: AuditReader | None = None, **query: str
 ) -> dict[str, Any]:
     async def answer() -> dict[str, Any]:
         found = await (reader or AuditReader(paths)).read(AuditQuery(**query), may_see)
@@ -135,23 +139,24 @@ def test_a_search_that_looks_at_much_says_so_and_goes_on(log: Path, monkeypatch:
 # -- who sees it ---------------------------------------------------------------------------------------------------
 
 
-def test_a_reader_of_a_namespace_sees_only_its_lines(log: Path) -> None:
+def test_a_reader_of_a_kind_in_a_namespace_sees_only_its_lines(log: Path) -> None:
     write(log, "a")
     write(log, "b", subject="AWSCluster other/c1")
     write(log, "c", subject="login aws")
     with log.open("a") as file:
         file.write("no line at all\n")
-    assert resources(read(log, may_see=lambda namespace: namespace == "team")) == ["a"]
-    assert resources(read(log)) == ["", "c", "b", "a"]
-    assert resources(read(log, may_see=lambda namespace: namespace == "other", text="a")) == ["b"]
+    write(log, "d", subject="AWSMachine team/m1")
+    assert resources(read(log, may_see=see_only("AWSCluster", "team"))) == ["a"]
+    assert resources(read(log)) == ["d", "", "c", "b", "a"]
+    assert resources(read(log, may_see=see_only("AWSCluster", "other"), text="a")) == ["b"]
 
 
 @pytest.mark.parametrize(
-    "subject", ["AWSCluster team", "team/c1", "AWSCluster  team/c1", "X /c1", "", "AWSCluster team"]
+    "subject", ["AWSCluster team", "team/c1", " team/c1", "X /c1", "", "login aws"]
 )
 def test_what_is_of_no_namespace_is_for_those_who_see_all(log: Path, subject: str) -> None:
     write(log, "a", subject=subject)
-    assert resources(read(log, may_see=lambda namespace: namespace == "team")) == []
+    assert resources(read(log, may_see=lambda kind, namespace: bool(kind or namespace))) == []
     assert resources(read(log)) == ["a"]
 
 
