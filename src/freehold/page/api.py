@@ -26,7 +26,7 @@ from freehold.page.deletion import build_deletion
 from freehold.page.detail import build_detail
 from freehold.page.feed import Feed, Snapshot, build_key
 from freehold.page.gate import Viewer, read_bearer
-from freehold.page.source import ObjectSource, ServingOperator
+from freehold.page.source import ObjectSource
 from freehold.page.streams import Streams
 from freehold.page.tags import build_report
 from freehold.providers.objects.served_resources import resource_of
@@ -77,12 +77,11 @@ class PageApi:
     """The answers of one process (server.Api)."""
 
     def __init__(
-        self, facts: PageFacts, settings: Settings, operator: ServingOperator, source: ObjectSource, feed: Feed,
-        streams: Streams, audit: AuditReader, find_tags: Callable[[Key], PassSummary | None],
+        self, facts: PageFacts, settings: Settings, source: ObjectSource, feed: Feed, streams: Streams,
+        audit: AuditReader, find_tags: Callable[[Key], PassSummary | None],
     ) -> None:  # fmt: skip
         self._facts = facts
         self._settings = settings
-        self._operator = operator
         self._source = source
         self._feed = feed
         self._streams = streams
@@ -106,7 +105,7 @@ class PageApi:
                 "everywhere": rights.everywhere >= {each.kind for each in self._feed.resources},
                 "namespaces": sorted(seen - {""}),
                 "started": self._facts.started,
-                "leads": self._operator.leads(),
+                "leads": self._source.operator.leads(),
                 "server": _hide_credentials(self._settings.kube.server),
             },
         )

@@ -85,6 +85,14 @@ class PageServer:
             lingering_time=0.0, max_line_size=LONGEST_LINE, shutdown_timeout=STOP_SECONDS,
         )  # fmt: skip
 
+    def on_stop(self, stop: Callable[[], None]) -> None:
+        """Call ``stop`` when the server stops, before it waits for what is under way."""
+
+        async def call(app: web.Application) -> None:
+            stop()
+
+        self._app.on_shutdown.append(call)
+
     @asynccontextmanager
     async def listen(self, address: Address) -> AsyncIterator[Address]:
         """Serve for the length of the block, and yield the address. Raises OSError where it cannot be used."""

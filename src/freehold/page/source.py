@@ -55,13 +55,24 @@ class ServingOperator(Protocol):
         ...
 
 
+class NoOperator:
+    """The operator of a process that has none yet."""
+
+    controllers: Sequence[Controller] = ()
+    key_ring: KeyRing | None = None
+
+    def leads(self) -> bool:
+        """Return that it does not."""
+        return False
+
+
 class ObjectSource:
     """The source of a feed. ``operator`` may begin to serve at any time, and goes on then to its end."""
 
-    def __init__(self, feed: Feed, settings: Settings, operator: ServingOperator) -> None:
+    def __init__(self, feed: Feed, settings: Settings) -> None:
+        self.operator: ServingOperator = NoOperator()
         self._feed = feed
         self._settings = settings
-        self._operator = operator
         self._following: dict[Resource, Reflector] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ring: KeyRing | None = None
@@ -95,7 +106,7 @@ class ObjectSource:
     @property
     def key_ring(self) -> KeyRing | None:
         """The ring that proofs are judged with; None where there is none now."""
-        return self._operator.key_ring if self._operator.controllers else self._ring
+        return self.operator.key_ring if self.operator.controllers else self._ring
 
     async def wait_until_listed(self) -> None:
         """Wait until each kind is listed, or cannot be. Raises Problem when that takes long."""
@@ -123,7 +134,7 @@ class ObjectSource:
         if self._following:
             return list(self._following.values())
         wanted = self._feed.resources
-        return [each.find_reflector(each.resource) for each in self._operator.controllers if each.resource in wanted]
+        return [each.find_reflector(each.resource) for each in self.operator.controllers if each.resource in wanted]
 
     # --- following -----------------------------------------------------------------------------
 
@@ -132,7 +143,7 @@ class ObjectSource:
         while True:
             await self._watched.wait()
             self._watched.clear()
-            if self._settings.leader_elect and not self._operator.controllers:
+            if self._settings.leader_elect and not self.operator.controllers:
                 await self._follow()
 
     async def _follow(self) -> None:
@@ -143,7 +154,7 @@ class ObjectSource:
             tasks = [asyncio.create_task(self._follow_kind(each)) for each in self._following.values()]
             self._tasks = tasks = [*tasks, asyncio.create_task(self._read_ring_often(client))]
             try:
-                while self._following and self._feed.is_watched and not self._operator.controllers:
+                while self._following and self._feed.is_watched and not self.operator.controllers:  # noqa: ASYNC110 - nobody tells that a viewer went away
                     await asyncio.sleep(FOLLOW_SECONDS)
             finally:
                 if self._following:
