@@ -12,10 +12,10 @@ from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli.output.view import Line
 from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState, loads
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
+from freehold.view.object_view import Line
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
