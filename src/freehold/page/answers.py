@@ -22,6 +22,7 @@ SAFETY = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Server": "freehold",
 }
 """The headers of every answer."""
 UNKEPT = {"Cache-Control": "no-store"}

@@ -63,6 +63,7 @@ class Streams:
 
     async def _follow(self, stream: _Stream, token: str) -> None:
         beat_at = time.monotonic()
+        await stream.send_news()
         while not self._closing:
             if time.monotonic() >= beat_at:
                 try:

@@ -27,8 +27,8 @@ class ServeOptions:
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
     (seconds of domain time). ``gates``: the features that are on. ``gc_selector``: the clusters that are collected,
     None for all. ``metadata``: of the metadata controller, None for its defaults. ``metrics``: host and port to serve
-    them on. ``page``: the port of the live page on 127.0.0.1, 0 for a free one, None for no page. ``waits``: the operator that this process has begins to work when it is told to, because what it would heal
-    or create must be decided on first.
+    them on. ``page``: the port of the live page, 0 for any, None for no page. ``waits``: the operator that this process
+    has begins to work when it is told to, because what it would heal or create must be decided on first.
     """
 
     operator: bool = True

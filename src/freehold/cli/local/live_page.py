@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.cli.errors import CliError
@@ -12,17 +13,27 @@ from freehold.cli.local.process_pages import HostPort
 from freehold.cli.local.serving_address import keep_token
 from freehold.cli.local.state_directory import StateDirectory, write_whole
 from freehold.cli.output.terminal import say
+from freehold.kube.client import KubeClient
 
 if TYPE_CHECKING:
     from freehold.controllers.process_server import Address
-    from freehold.kube.client import KubeClient
+    from freehold.controllers.settings import Settings
+    from freehold.kube.config import Connection
     from freehold.page.live import LivePage
 
 HOST = "127.0.0.1"
+_REVIEW_CONNECTIONS = 8
 _ADVICE = (
     "open the address that freehold serve printed, or give the token that is in the file page-token of the state "
     "directory"
 )
+
+
+def build_page(settings: Settings, audit: Sequence[Path], *, simulated: bool) -> LivePage:
+    """Build the page of an operator with these settings, which shows these audit logs."""
+    from freehold.page.live import LivePage
+
+    return LivePage(settings, audit, simulated=simulated)
 
 
 @asynccontextmanager
@@ -51,19 +62,17 @@ async def serve_own_page(page: LivePage, state: StateDirectory, port: int) -> As
 
 
 @asynccontextmanager
-async def page_of(address: HostPort | None, page: LivePage | None, client: KubeClient) -> AsyncIterator[None]:
-    """Serve the page of a cluster where an address is given. Raises CliError where that cannot be used."""
-    if address is None or page is None:
-        yield
-        return
+async def serve_cluster_page(address: HostPort, page: LivePage, connection: Connection) -> AsyncIterator[None]:
+    """Serve the page of a cluster, whose API server says who may see what. Raises CliError."""
     from freehold.page.reviews import ReviewGate
     from freehold.page.server import is_loopback
 
     place = _address(*address)
     async with AsyncExitStack() as stack:
-        own = is_loopback(f"http://{place}")
+        client = await stack.enter_async_context(KubeClient(connection, timeout=10.0, connections=_REVIEW_CONNECTIONS))
+        serving = page.serve(place, ReviewGate(client), loopback_only=is_loopback(f"http://{place}"))
         try:
-            found = await stack.enter_async_context(page.serve(place, ReviewGate(client), loopback_only=own))
+            found = await stack.enter_async_context(serving)
         except OSError as problem:
             raise _refuse("--page-address", str(place), problem) from problem
         say(f"serving the live page on http://{found}/")
