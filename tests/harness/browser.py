@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,13 +74,15 @@ class Browser:
     def __init__(self, driver: Chrome) -> None:
         self._driver = driver
         self._first = driver.current_window_handle
+        self._viewers: dict[str, Viewer] = {}
 
     @contextmanager
     def viewer(self, expected: Sequence[str] = ()) -> Iterator[Viewer]:
         """Open a window for somebody; a complaint that matches one of ``expected`` is what the test is about."""
         self._driver.switch_to.window(self._first)
         opened = self._driver.execute_cdp_cmd("Target.createTarget", {"url": "about:blank", "newWindow": True})
-        seen = Viewer(self._driver, opened["targetId"])
+        seen = Viewer(self._driver, opened["targetId"], self._viewers)
+        self._viewers[opened["targetId"]] = seen
         try:
             yield seen
             seen.choose()
@@ -89,14 +91,15 @@ class Browser:
             seen.choose()
             self._driver.close()
             self._driver.switch_to.window(self._first)
+            del self._viewers[opened["targetId"]]
             self._driver.get_log("browser"), self._driver.get_log("performance")
 
 
 class Viewer:
     """A window: what is seen there, and the hands before it. ``css`` is a selector of the page's parts."""
 
-    def __init__(self, driver: Chrome, window: str) -> None:
-        self._driver, self._window = driver, window
+    def __init__(self, driver: Chrome, window: str, viewers: Mapping[str, Viewer]) -> None:
+        self._driver, self._window, self._viewers = driver, window, viewers
         self._complaints: list[str] = []
         self._origin = ""
         self.resize(1280, 800)
@@ -261,17 +264,20 @@ class Viewer:
         if wrong:
             raise AssertionError("the browser complains:\n" + "\n".join(wrong))
 
+    def note_request(self, address: str) -> None:
+        """Note where the page of this window asked for something."""
+        url = urlsplit(address)
+        if url.scheme in _LEAVING and f"{url.scheme}://{url.netloc}" != self._origin:
+            self._complaints.append(f"a request that leaves {self._origin}: {address[:200]}")
+
     def _read_logs(self) -> list[str]:
         for entry in self._driver.get_log("browser"):
             if entry["level"] in ("SEVERE", "WARNING"):
                 self._complaints.append(f"{entry['source']}: {entry['message']}")
         for entry in self._driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] != "Network.requestWillBeSent":
-                continue
-            url = urlsplit(message["params"]["request"]["url"])
-            if url.scheme in _LEAVING and f"{url.scheme}://{url.netloc}" != self._origin:
-                self._complaints.append(f"a request that leaves {self._origin}: {url.geturl()[:200]}")
+            told = json.loads(entry["message"])
+            if told["message"]["method"] == "Network.requestWillBeSent" and told["webview"] in self._viewers:
+                self._viewers[told["webview"]].note_request(told["message"]["params"]["request"]["url"])
         return self._complaints
 
     def _command(self, name: str, **parameters: Any) -> dict[str, Any]:
