@@ -48,7 +48,8 @@ class LivePage:
         """Return the settings of an operator that this page looks at."""
         before = settings.observers
         passes: tuple[Observer, ...] = (*before.passes, self._tags)
-        observers = replace(before, passes=passes, note_change=self._source.note_served)
+        source = self._source
+        observers = replace(before, passes=passes, note_change=source.note_served, note_repairs=source.note_repairs)
         return replace(settings, observers=observers)
 
     def attach(self, operator: ServingOperator) -> None:

@@ -17,11 +17,12 @@ from typing import Protocol
 from freehold.controllers.controller import Controller
 from freehold.controllers.keyring.opening import open_ring_store
 from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.repairs import Repaired
 from freehold.controllers.settings import Settings
 from freehold.engine.keys import KeyRing
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import KubeError
-from freehold.kube.resources import Resource, key_of
+from freehold.kube.resources import Key, Resource, key_of
 from freehold.kube.watch import ObjectChange, Reflector, WatchState
 from freehold.page.answers import Problem
 from freehold.page.feed import Feed, build_key
@@ -87,6 +88,10 @@ class ObjectSource:
         if self._following:
             self._forget()
         self._note(resource, change)
+
+    def note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        """Note what a pass over an object has brought back (repairs.RepairWatch)."""
+        self.histories.note_repairs(build_key(kind, key), repaired, self._settings.clock.now())
 
     def _note(self, resource: Resource, change: ObjectChange) -> None:
         if resource not in self._feed.resources:
