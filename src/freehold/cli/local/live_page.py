@@ -80,6 +80,15 @@ async def serve_cluster_page(address: HostPort, page: LivePage, connection: Conn
         yield
 
 
+def read_page_url(state: StateDirectory) -> str:
+    """Read the URL of the page that the server of a state directory serves, with its token; empty if there is none."""
+    port = _read_last_port(state)
+    try:
+        return f"http://{HOST}:{port}/#token={state.page_token.read_text().strip()}" if port else ""
+    except OSError:
+        return ""
+
+
 def _address(host: str, port: int) -> Address:
     from freehold.controllers.process_server import Address
 
