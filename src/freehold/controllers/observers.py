@@ -8,7 +8,8 @@ from typing import Protocol
 
 from freehold.controllers.controller import Reconcile, ReconcileEnd
 from freehold.engine.port import Port
-from freehold.kube.resources import Key
+from freehold.kube.resources import Key, Resource
+from freehold.kube.watch import ObjectChange
 from freehold.tags.pass_hooks import ChangeWatch, Observer, Outcomes, ReadyObserver
 
 
@@ -71,11 +72,16 @@ class NoProcessObserver:
 NOBODY = NoProcessObserver()
 
 
+def ignore_change(resource: Resource, change: ObjectChange) -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True)
 class Observers:
     """All observers of one operator. ``passes``, ``changes`` and ``readiness`` are those of the metadata controller.
 
-    ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port. ``process`` is told of the process itself.
+    ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port. ``process`` is told of the process itself,
+    ``note_change`` of each change of a cached object.
     """
 
     passes: tuple[Observer, ...] = ()
@@ -85,6 +91,7 @@ class Observers:
 
     readiness: tuple[ReadyObserver, ...] = ()
     process: ProcessObserver = NOBODY
+    note_change: Callable[[Resource, ObjectChange], None] = ignore_change
 
     def report_ready(self, key: Key, is_ready: bool) -> None:
         """Call every ReadyObserver."""

@@ -6,9 +6,7 @@ It runs in the operator's event loop and only reads. Whoever has no token gets t
 from __future__ import annotations
 
 import asyncio
-import gzip
 import ipaddress
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -19,7 +17,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from freehold.controllers.process_server import Address
-from freehold.kube.resources import Json
+from freehold.page.answers import SAFETY, UNKEPT, Problem, accepts_gzip, build_problem
 from freehold.page.assets import INDEX, Asset
 from freehold.page.gate import Gate, GateUnavailable, TokenRefused, Viewer, read_bearer
 
@@ -33,28 +31,8 @@ STOP_SECONDS = 2.0
 """Seconds for answers under way when the server stops; streams are ended at once."""
 MOST_CONNECTIONS = 300
 LONGEST_LINE = 8190
-SMALLEST_PACKED = 1024
 
-SAFETY = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 _TOKEN_NAMES = ("token", "access_token", "id_token")
-
-
-class Problem(Exception):
-    """An answer that is a sentence for people, with its HTTP status."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
 
 
 class Api(Protocol):
@@ -106,6 +84,14 @@ class PageServer:
             self._app, access_log=None, logger=_NO_LOG, handler_cancellation=True, keepalive_timeout=IDLE_SECONDS,
             lingering_time=0.0, max_line_size=LONGEST_LINE, shutdown_timeout=STOP_SECONDS,
         )  # fmt: skip
+
+    def on_stop(self, stop: Callable[[], None]) -> None:
+        """Call ``stop`` when the server stops, before it waits for what is under way."""
+
+        async def call(app: web.Application) -> None:
+            stop()
+
+        self._app.on_shutdown.append(call)
 
     @asynccontextmanager
     async def listen(self, address: Address) -> AsyncIterator[Address]:
@@ -170,7 +156,8 @@ class PageServer:
             response = build_problem(HTTPStatus.INTERNAL_SERVER_ERROR, sentence)
         if not response.prepared:
             response.headers.update(SAFETY)
-            response.headers.setdefault("Cache-Control", "no-store")
+            for name, value in UNKEPT.items():
+                response.headers.setdefault(name, value)
         return response
 
     def _refuse_foreign(self, request: web.Request) -> None:
@@ -215,35 +202,6 @@ class PageServer:
         if tag in known:
             return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
         return web.Response(body=body, headers=headers)
-
-
-def build_problem(status: HTTPStatus, sentence: str) -> web.Response:
-    """Build the answer that tells a problem."""
-    return web.json_response({"problem": sentence}, status=status)
-
-
-async def build_json(request: web.Request, body: bytes | Json) -> web.Response:
-    """Build an answer of JSON, packed where that helps; a large one is packed in a thread."""
-    data = body if isinstance(body, bytes) else dump_json(body)
-    headers = {"Vary": "Accept-Encoding"}
-    if len(data) >= SMALLEST_PACKED and accepts_gzip(request):
-        data = await asyncio.to_thread(gzip.compress, data, 5)
-        headers["Content-Encoding"] = "gzip"
-    return web.Response(body=data, content_type="application/json", headers=headers)
-
-
-def dump_json(value: object) -> bytes:
-    """Write JSON in its shortest form, in ASCII and without line breaks."""
-    return json.dumps(value, separators=(",", ":")).encode()
-
-
-def accepts_gzip(request: web.Request) -> bool:
-    """Return whether the client takes gzip."""
-    for each in request.headers.get("Accept-Encoding", "").split(","):
-        name, _, quality = each.partition(";")
-        if name.strip().lower() == "gzip":
-            return quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
 
 
 def is_loopback(url: str) -> bool:
