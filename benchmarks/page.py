@@ -13,7 +13,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -182,7 +182,7 @@ class _Viewer:
     heard: dict[str, float] = field(default_factory=dict)
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def follow(self, lines: AsyncIterator[bytes]) -> None:
+    async def follow(self, lines: AsyncIterable[bytes]) -> None:
         event = ""
         async for line in lines:
             if line.startswith(b"event:"):

@@ -43,11 +43,15 @@ NO_NAMESPACE = "-"
 
 @dataclass(frozen=True)
 class PageFacts:
-    """What a session is told of the process. ``started`` is domain time; ``simulated``: its clouds are simulated."""
+    """What a session is told of the process. ``started`` is domain time; ``simulated``: its clouds are simulated.
+
+    ``where`` says which options the commands on the page need, empty for none.
+    """
 
     version: str
     started: float
     simulated: bool
+    where: str
 
 
 class KeptAnswers:
@@ -106,6 +110,7 @@ class PageApi:
                 "namespaces": sorted(seen - {""}),
                 "started": self._facts.started,
                 "leads": self._source.operator.leads(),
+                "where": self._facts.where,
                 "server": _hide_credentials(self._settings.kube.server),
             },
         )
@@ -119,7 +124,7 @@ class PageApi:
         name = ("objects", snapshot.seq, rights, packed)
         body = self._kept.find(name, None)
         if body is None:
-            body = _join_rows(snapshot, self._source.list_unread())
+            body = _join_rows(snapshot, self._source.list_unread(rights))
             body = self._kept.keep(name, None, await asyncio.to_thread(gzip.compress, body, 5) if packed else body)
         headers = {"Vary": "Accept-Encoding", **({"Content-Encoding": "gzip"} if packed else {})}
         return web.Response(body=body, content_type="application/json", headers=headers)
@@ -171,10 +176,10 @@ class PageApi:
         return await build_json(request, await self._audit.read(asked, may_see))
 
     def _list_places(self, key: str) -> Mapping[Resource, Collection[str]]:
-        """List where there are objects, and the place of this one, which may have gone."""
+        """List all places of which lines may tell: also of objects that have gone, as the one of this key may have."""
         kind, _, rest = key.partition("/")
         namespace = rest.partition("/")[0]
-        places = self._feed.places
+        places = self._feed.known_places
         return {each: names | {namespace} if each.kind == kind else names for each, names in places.items()}
 
     async def _find_object(self, request: web.Request, viewer: Viewer) -> tuple[Resource, Json, str]:

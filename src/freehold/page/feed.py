@@ -31,6 +31,8 @@ RECHECK_SECONDS = 5.0
 """Seconds between looks whether a row changes by time alone."""
 LINGER_SECONDS = 30.0
 """Seconds after a request during which somebody counts as looking."""
+MOST_NAMESPACES = 1000
+"""Namespaces that are remembered when no object is in them any more."""
 MOST_MESSAGES = 128
 MOST_ROWS_KEPT = 10_000
 
@@ -116,6 +118,7 @@ class Feed:
         self._stale: set[str] = set()
         self._namespaces: Counter[tuple[Resource, str]] = Counter()
         self._places: Mapping[Resource, frozenset[str]] | None = None
+        self._seen_namespaces: dict[str, None] = {}
         self._seq = secrets.randbelow(_EPOCHS) * _EPOCH
         self._messages: deque[Message] = deque()
         self._kept = 0
@@ -186,9 +189,14 @@ class Feed:
         return self._places
 
     @property
-    def unbuilt(self) -> list[str]:
-        """The keys of objects of which no row could be made."""
-        return sorted(self._unbuilt)
+    def unbuilt(self) -> list[tuple[Resource, Json]]:
+        """The objects of which no row could be made."""
+        return [self._objects[key] for key in sorted(self._unbuilt) if key in self._objects]
+
+    @property
+    def known_places(self) -> Mapping[Resource, frozenset[str]]:
+        """All resources, each in all namespaces in which there is an object or was one."""
+        return {each: frozenset(self._seen_namespaces) for each in self.resources}
 
     def _count_place(self, resource: Resource, namespace: str, step: int) -> None:
         place = (resource, namespace)
@@ -198,6 +206,9 @@ class Feed:
             self._places = None
         elif self._namespaces[place] == step:
             self._places = None
+            self._seen_namespaces[namespace] = None
+            if len(self._seen_namespaces) > MOST_NAMESPACES:
+                del self._seen_namespaces[next(iter(self._seen_namespaces))]
 
     # --- viewers -------------------------------------------------------------------------------
 

@@ -271,7 +271,7 @@ def test_an_object_without_a_row_is_named_and_the_others_are_shown(caplog: pytes
         await feed.read_snapshot(EVERYTHING)
         broken = put(feed, widget("one", 0), one)
         assert [json.loads(each)["name"] for each in (await feed.read_snapshot(EVERYTHING)).rows] == ["two"]
-        assert feed.unbuilt == ["Widget/default/one"]
+        assert feed.unbuilt == [(WIDGETS, broken)]
         put(feed, widget("one", 3), broken)
         assert len((await feed.read_snapshot(EVERYTHING)).rows) == 2
         assert feed.unbuilt == []
