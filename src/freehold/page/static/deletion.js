@@ -2,8 +2,8 @@
 
 import { datum, h } from "./dom.js";
 import { counted } from "./format.js";
-import { copyable, longText, notice } from "./parts.js";
-import { clip } from "./resource_panel.js";
+import { longText, notice } from "./parts.js";
+import { clip, copyText } from "./resource_panel.js";
 import { shapeMark } from "./states.js";
 
 /**
@@ -56,8 +56,8 @@ function buildCommands(plan, deleting) {
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
     h("h2", { id: "deletion-commands-title" }, deleting ? "It is being deleted" : "This page deletes nothing"),
     plan.notes.map((note) => longText(note)),
-    plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyable(plan.plan_command)],
-    plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyable(plan.command)],
+    plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
+    plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyText(plan.command)],
   );
 }
 
@@ -114,7 +114,7 @@ function buildCollection({ collects, why, tasks, command }) {
     h("h2", { id: "collection-title" }, "What workloads left in the cloud"),
     h("p", null, h("strong", null, verdict), " ", why && datum(why)),
     tasks.length > 0 && h("ul", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600))))),
-    command && [h("p", null, "Ask the cloud what there is:"), copyable(command)],
+    command && [h("p", null, "Ask the cloud what there is:"), copyText(command)],
   );
 }
 

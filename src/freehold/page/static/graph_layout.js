@@ -24,6 +24,7 @@ export function placeCards({ cards, lines }, { width, height, gap }) {
   graph.setGraph({ rankdir: "LR", nodesep: gap * 0.75, ranksep: gap * 3, edgesep: gap / 2, marginx: gap, marginy: gap });
   for (const { id } of cards) graph.setNode(id, { width, height });
   lines.forEach(({ from, to }, index) => graph.setEdge(from, to, {}, String(index)));
+  if (!cards.length) return { width: 0, height: 0, places: new Map(), ways: [] };
   layout(graph);
   const places = new Map(
     cards.map(({ id }) => {
@@ -31,12 +32,26 @@ export function placeCards({ cards, lines }, { width, height, gap }) {
       return [id, { x: x - width / 2, y: y - height / 2 }];
     }),
   );
-  const ways = lines.map(({ from, to }, index) => drawWay(graph.edge(from, to, String(index)).points));
+  const ways = lines.map(({ from, to }, index) => {
+    const [start, end] = [graph.node(from), graph.node(to)];
+    const { points } = graph.edge(from, to, String(index));
+    return end.x > start.x ? drawWay(attach(points, start, end, width / 2)) : drawWay(points);
+  });
   return { width: graph.graph().width ?? 0, height: graph.graph().height ?? 0, places, ways };
 }
 
 /**
- * Draw a line through the points, bent level at each of them.
+ * Let a way leave a card in the middle of its right side and come to the next one in the middle of its left. Of the
+ * points between, those beside the two cards are left out: a single bend leads from one column into the next.
+ * @param {{x: number, y: number}[]} points @param {{x: number, y: number}} start @param {{x: number, y: number}} end
+ * @param {number} half  of the width of a card @returns {{x: number, y: number}[]}
+ */
+function attach(points, start, end, half) {
+  return [{ x: start.x + half, y: start.y }, ...points.slice(2, -2), { x: end.x - half, y: end.y }];
+}
+
+/**
+ * Draw a line through the points, level at each of them.
  * @param {{x: number, y: number}[]} points @returns {string}
  */
 export function drawWay([first, ...rest]) {

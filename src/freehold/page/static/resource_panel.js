@@ -10,6 +10,8 @@ import { stateMark, toneOf } from "./states.js";
 const FEW = 12;
 /** Characters of a name within a list. */
 const SHORT = 120;
+/** Characters of a text that is copied by a button. */
+const LONGEST_COPY = 1500;
 
 /**
  * @typedef {import("./graph_model.js").Resource} Resource
@@ -30,7 +32,7 @@ export function buildPanel(resource, all, now, actions) {
   const whose = ownershipOf(resource.ownership);
   const facts = [
     fact("State", stateSince(resource, now), resource.message && longText(resource.message)),
-    fact("Id", resource.id ? copyable(resource.id) : "none yet"),
+    fact("Id", resource.id ? copyText(resource.id) : "none yet"),
     fact("Whose", datum(whose.word, "whose"), whose.meaning && ` – ${whose.meaning}`),
     fact("Proof", resource.proof ? longText(resource.proof) : "none on record"),
     fact("Drift", resource.drift.length > 0 && driftTable(resource.drift)),
@@ -118,6 +120,11 @@ function linkTo(key, resource, select) {
     h("span", { class: "sr-only" }, `${wordOf(state)}: `),
     h("span", { class: "link-text" }, datum(clip(kind), "muted"), " ", datum(clip(name))),
   );
+}
+
+/** @param {string} text @returns {HTMLElement} the text with a button that copies it; folded, where no person would */
+export function copyText(text) {
+  return text.length > LONGEST_COPY ? longText(text) : copyable(text);
 }
 
 /** @param {string} text @param {number} [most] @returns {string} the text, cut in its middle if it is long */

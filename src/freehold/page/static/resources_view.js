@@ -111,16 +111,19 @@ export class ResourcesView {
     const { GraphView } = await import("./graph.js");
     if (this.choice.show !== "graph") return;
     this.#graph ??= new GraphView((card) => this.#select(card.id));
-    if (!this.main.contains(this.#graph.element)) replace(this.main, this.#graph.element, buildLegend());
+    if (!this.main.contains(this.#graph.element)) replace(this.main, this.#graph.element, buildKeys());
     this.#drawGraph();
     this.#graph.select(this.#cardOf(this.choice.selected));
   }
 
   #drawGraph() {
     const { unsettledOnly } = this.choice;
-    const prefix = sharedPrefix(this.#resources.map((each) => each.name), this.#name);
     this.cards = buildGraph(this.#resources, { unsettledOnly, opened: this.#opened });
-    this.#graph?.update(this.cards, this.#now, prefix);
+    this.#graph?.update(this.cards, this.#now, this.#prefix());
+  }
+
+  #prefix() {
+    return sharedPrefix(this.#resources.map((each) => each.name), this.#name);
   }
 
   /** @param {string} selected @returns {string} the card that shows it */
@@ -178,12 +181,6 @@ export class ResourcesView {
   }
 }
 
-function buildLegend() {
-  return h(
-    "ul",
-    { class: "legend" },
-    h("li", null, h("span", { class: "legend-line", "aria-hidden": "true" }), "from what is needed to what needs it"),
-    h("li", null, h("span", { class: "legend-line legend-waits", "aria-hidden": "true" }), "waits: the ring is at what waits"),
-    h("li", null, "Drag to move, Ctrl and wheel or + − to zoom, 0 to fit, arrow keys from card to card, Enter for details"),
-  );
+function buildKeys() {
+  return h("p", { class: "graph-keys" }, "Drag or scroll to move, Ctrl and wheel to zoom. In the graph: arrow keys go from card to card, Enter shows details, Esc closes them.");
 }

@@ -8,7 +8,9 @@ import { chooseBars, findTicks, orderBars, piecesOf, spanOf } from "./timeline_m
 /** Bars that are shown at first. */
 const FIRST = 40;
 /** Steps on the axis, on a wide screen and a narrow one. */
-const [STEPS, FEW_STEPS] = [8, 3];
+const [STEPS, FEW_STEPS] = [7, 3];
+/** Share of the axis after which a step has no room for its words. */
+const LAST = 0.92;
 
 const TITLES = { create: "Create", delete: "Delete", repair: "Repair" };
 
@@ -69,7 +71,8 @@ function buildTable(history, bars, now, prefix) {
   const span = spanOf(history, now);
   const narrow = matchMedia("(max-width: 48rem)").matches;
   const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
-  const axis = h("div", { class: "axis" }, ticks.map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / (span.ended - span.begun))));
+  const length = span.ended - span.begun;
+  const axis = h("div", { class: "axis" }, ticks.filter((tick) => tick / length < LAST).map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / length)));
   const head = h("tr", { role: "row" }, [h("th", { scope: "col", role: "columnheader" }, "Resource"), h("th", { scope: "col", role: "columnheader", class: "bar-cell" }, h("span", { class: "sr-only" }, "When"), axis), h("th", { scope: "col", role: "columnheader" }, "Took")]);
   return h(
     "table",
@@ -86,7 +89,7 @@ function buildTable(history, bars, now, prefix) {
  */
 function buildRow(bar, span, ticks, now, prefix) {
   const { waited, worked } = piecesOf(bar, span, now);
-  const name = bar.name.startsWith(prefix) ? `…${bar.name.slice(prefix.length)}` : bar.name;
+  const name = bar.name.startsWith(prefix) ? bar.name.slice(prefix.length) : bar.name;
   const kind = `${bar.critical ? " critical" : ""}${bar.ended === null ? " running" : ""}`;
   const free = bar.waited_until ?? bar.begun;
   const took = age((bar.ended ?? now) - Math.min(free, bar.ended ?? now));
@@ -94,7 +97,7 @@ function buildRow(bar, span, ticks, now, prefix) {
   const lane = h(
     "div",
     { class: "lane", "aria-hidden": "true" },
-    ticks.map((tick) => at(h("span", { class: "grid" }), "left", tick / (span.ended - span.begun))),
+    ticks.map((tick) => at(h("span", { class: "lane-grid" }), "left", tick / (span.ended - span.begun))),
     waited && at(at(h("span", { class: "bar-waited" }), "left", waited.from), "width", waited.length),
     worked && at(at(h("span", { class: `bar-worked${kind}` }), "left", worked.from), "width", worked.length),
   );
