@@ -78,18 +78,18 @@ function sayKinds(items) {
   return [...counts].map(([kind, count]) => (count > 1 ? `${count} × ${clip(kind, 60)}` : clip(kind, 60))).join(", ");
 }
 
-/** @param {Item} item */
+/** Build an item; that it is deleted goes without saying in a wave. @param {Item} item */
 function buildItem({ kind, name, id, action, why }) {
   const [shape, tone, word] = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : ACTIONS.unknown;
   return h(
     "li",
-    { class: `item item-${tone}` },
+    { class: "item" },
     shapeMark(shape, tone),
     h(
       "div",
       { class: "item-body" },
-      h("p", { class: "item-name" }, datum(clip(kind), "muted"), " ", datum(clip(name, 240)), h("span", { class: `item-action tone-${tone}` }, word)),
-      id && h("p", { class: "row-id" }, datum(clip(id, 240))),
+      h("p", { class: "item-name" }, datum(clip(name, 240)), action !== "delete" && h("span", { class: `item-action tone-${tone}` }, word)),
+      h("p", { class: "item-about" }, datum(clip(kind)), id && [" ", datum(clip(id, 240), "mono")]),
       why && longText(why, "item-why"),
     ),
   );

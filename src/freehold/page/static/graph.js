@@ -63,10 +63,11 @@ export class GraphView {
 
   /** @param {string} id  of the card that is selected; empty: none */
   select(id) {
+    const isNew = id !== this.selected;
     this.selected = id;
     for (const [each, group] of this.#groups) group.setAttribute("aria-pressed", String(each === id));
     this.#drawLines();
-    this.#groups.get(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isNew) this.#groups.get(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** @param {string} id */
@@ -149,7 +150,7 @@ export class GraphView {
     const lines = this.graph?.lines ?? [];
     const ways = this.#layout?.ways ?? [];
     const paths = lines.map(({ from, to, waits }, index) => {
-      const lit = this.selected !== "" && (from === this.selected || to === this.selected);
+      const lit = Boolean(this.selected) && (from === this.selected || to === this.selected);
       const end = waits === "to" ? "ring-end" : waits ? "" : lit ? "arrow-lit" : "arrow";
       return svg("path", {
         class: `graph-line${waits && " line-waits"}${lit ? " line-lit" : ""}`,
