@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from tests.harness.page_reports import build_audit, build_tags
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "src/freehold/page/static"
@@ -59,7 +60,7 @@ class World:
 
     def __init__(self, objects: int, story: str) -> None:
         self._begun = time.monotonic()
-        self._epoch = 1_790_000_000.0
+        self.begun_at = 1_790_000_000.0
         self._random = random.Random(45)
         self.story = story
         self.seq = 1
@@ -68,14 +69,15 @@ class World:
         self.rows = {row["key"]: row for row in (self._build_row(index) for index in range(objects))}
 
     def now(self) -> float:
-        return self._epoch + (time.monotonic() - self._begun) * SPEED
+        return self.begun_at + (time.monotonic() - self._begun) * SPEED
 
     def _build_row(self, index: int) -> Json:
         rng = self._random
         cloud, place = rng.choice(_PLACES)
         kind = rng.choices(_KINDS[cloud], weights=(5, 3, 1)[: len(_KINDS[cloud])])[0]
         namespace = rng.choice(_NAMESPACES)
-        name = f"{rng.choice(('web', 'batch', 'stage', 'prod', 'ci'))}-{rng.choice(('a', 'blue', 'frankfurt', 'x7'))}-{index}"
+        use, which = rng.choice(("web", "batch", "stage", "prod", "ci")), rng.choice(("a", "blue", "frankfurt", "x7"))
+        name = f"{use}-{which}-{index}"
         if self.story == "hostile" and index % 3 == 0:
             name = f"{STRANGE[: 60 + index % 7 * 1700]}{index}"
         phases, weights = zip(*_PHASES, strict=True)
@@ -236,11 +238,15 @@ class Fixture:
         return _sample("deletion") or web.json_response({"problem": "There is no such object."}, status=404)
 
     async def tags(self, request: web.Request) -> web.Response:
-        return web.json_response({"objects": []})
+        return web.json_response(build_tags(self._world.begun_at, self._strange))
 
     async def audit(self, request: web.Request) -> web.Response:
-        return web.json_response({"available": False, "why": "This operator keeps no audit log.", "lines": [], "next": None,
-                                  "chain": {"verified": None, "lines": 0, "problems": []}})  # fmt: skip
+        query = dict(request.query)
+        return web.json_response(build_audit(self._world.begun_at, query.get("before", ""), self._strange, query))
+
+    @property
+    def _strange(self) -> str:
+        return STRANGE if self._world.story == "hostile" else ""
 
 
 def _sample(name: str) -> web.Response | None:

@@ -47,6 +47,7 @@ const TITLES = { overview: "Objects", object: "Object", tags: "Tags", audit: "Au
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const live = /** @type {HTMLElement} */ (document.getElementById("live"));
+const status = /** @type {HTMLElement} */ (document.getElementById("status"));
 const session = new Session();
 const store = new Store();
 const clock = new Clock();
@@ -138,6 +139,7 @@ function markNavigation(route) {
 /** Begin with a new token. */
 function open() {
   leave();
+  status.hidden = false;
   store.clear();
   session.info = null;
   feed.start();
@@ -148,6 +150,8 @@ function ask(refusal) {
   feed.stop();
   leave();
   document.getElementById("nav").hidden = true;
+  document.getElementById("foot").replaceChildren();
+  status.hidden = true;
   context.title("Token");
   askForToken(main, refusal, (token) => {
     session.token = token;
@@ -177,7 +181,7 @@ function onConnection(connection) {
 }
 
 function showConnection() {
-  showStatus(document.getElementById("status"), feed.connection, session.info, context.now());
+  showStatus(status, feed.connection, session.info, context.now());
   banner(feed.connection, session.info);
 }
 

@@ -17,7 +17,7 @@ export const URGENCIES = {
 };
 const ORDER = Object.keys(URGENCIES);
 /** Cards shown before "Show all", and objects named in one card. */
-const FEW = 8;
+const FEW = 6;
 const NAMED = 100;
 
 /**

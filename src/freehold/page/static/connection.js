@@ -28,7 +28,7 @@ export function showStatus(root, connection, info, now) {
   }
   const simulated = root.querySelector(".sim");
   simulated.hidden = !info?.simulated;
-  if (info?.simulated) setText(simulated, `Simulated time ${clockTime(now)}`);
+  if (info?.simulated) setText(simulated, `Simulated ${clockTime(now)}`);
 }
 
 /**

@@ -58,6 +58,8 @@ export class Feed {
       const begun = Date.now();
       try {
         await this.#follow(signal);
+        // The server asks to begin again: at once, but not in a loop.
+        await this.#sleep(Math.max(0, FIRST_PAUSE - (Date.now() - begun)), signal);
       } catch (error) {
         if (signal.aborted) return;
         const problem = error instanceof Problem ? error : new Problem(0, "The page could not read the feed.");

@@ -220,11 +220,9 @@ function buildRow(row) {
 
 /** @param {Row} row */
 function buildDone(row) {
-  const segments = [
-    { tone: toneOf(row.phase), count: row.done },
-    { tone: /** @type {const} */ ("quiet"), count: row.total - row.done },
-  ];
-  return [h("span", { class: "figures" }, `${row.done}/${row.total}`), shareBar(segments)];
+  const figures = h("span", { class: "figures" }, `${row.done}/${row.total}`);
+  if (row.done === row.total) return figures;
+  return [figures, shareBar([{ tone: toneOf(row.phase), count: row.done }, { tone: "quiet", count: row.total - row.done }])];
 }
 
 /** @param {HTMLElement} element @param {number} index */

@@ -134,3 +134,14 @@ export function showProblem(root, error, again) {
   const button = h("button", { type: "button", class: "button", on: { click: again } }, "Try again");
   replace(root, notice("This could not be read", h("p", null, datum(error.message)), button));
 }
+
+/** Build "before → after" of a value. @param {string | null} before @param {string | null} after */
+export function buildChange(before, after) {
+  return h("span", { class: "change" }, h("del", null, valueOf(before)), h("span", { class: "arrow" }, " → "), h("ins", null, valueOf(after)));
+}
+
+/** @param {string | null} value */
+function valueOf(value) {
+  if (value === null || value === undefined) return h("span", { class: "none" }, "(none)");
+  return value === "" ? h("span", { class: "none" }, "(empty)") : datum(value);
+}

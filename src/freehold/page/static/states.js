@@ -15,6 +15,7 @@ const STATES = {
   Deleting: { tone: "deleting", shape: "minus" },
   Surplus: { tone: "deleting", shape: "plus" },
   Kept: { tone: "paused", shape: "dot" },
+  NotCreated: { tone: "quiet", shape: "dot" },
   Gone: { tone: "quiet", shape: "minus" },
   Unknown: { tone: "quiet", shape: "question" },
 };
