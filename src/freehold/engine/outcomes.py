@@ -65,6 +65,15 @@ class Kept:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something that was changed from outside and is brought back, for a person: from which value to which."""
+
+    field: str
+    before: str
+    after: str
+
+
 Outcome = Ready | Waiting | Blocked | Surplus | Kept
 
 _BLOCKING: dict[type[errors.CloudError], Reason] = {
