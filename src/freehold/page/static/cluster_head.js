@@ -55,7 +55,6 @@ export function buildFacts(detail, now) {
     fact("Endpoint", detail.endpoint && copyText(detail.endpoint)),
     fact("Account", detail.account && datum(clip(detail.account))),
     fact("Place", row.place && `${row.cloud ? `${row.cloud}, ` : ""}${row.place}`),
-    fact("Version", row.version && datum(clip(row.version))),
     fact("Created", row.created !== null && h("span", null, dateTime(row.created))),
     fact("Owner uuid", detail.owner && datum(clip(detail.owner), "mono")),
   ];

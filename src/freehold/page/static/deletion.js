@@ -18,7 +18,7 @@ import { shapeMark } from "./states.js";
  * @typedef {object} Deletion
  * @property {Item[][]} waves
  * @property {Item[]} stays
- * @property {{collects: boolean | null, why: string, tasks: string[], command: string}} collection
+ * @property {{collects: boolean | null, why: string, tasks: string[], seen?: string[], command: string}} collection
  * @property {string} command
  * @property {string} plan_command
  * @property {string[]} notes
@@ -55,7 +55,7 @@ function buildCommands(plan, deleting) {
     "section",
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
     h("h2", { id: "deletion-commands-title" }, deleting ? "It is being deleted" : "This page deletes nothing"),
-    plan.notes.map((note) => longText(note)),
+    plan.notes.length > 0 && h("ul", { class: "notes" }, plan.notes.map((note) => h("li", null, longText(note)))),
     plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
     plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyText(plan.command)],
   );
@@ -63,11 +63,13 @@ function buildCommands(plan, deleting) {
 
 /** @param {Item[]} wave @param {number} index @param {number} total */
 function buildWave(wave, index, total) {
+  const why = wave.every((item) => item.why === wave[0].why) ? wave[0].why : "";
   return h(
     "li",
     { class: "wave" },
     h("h3", null, `Wave ${index + 1} of ${total}`, h("span", { class: "muted" }, ` · ${sayKinds(wave)}`)),
-    h("ul", { class: "items" }, wave.map(buildItem)),
+    why && wave.length > 1 && h("p", { class: "muted" }, datum(clip(why, 400))),
+    h("ul", { class: "items" }, wave.map((item) => buildItem(wave.length > 1 && why ? { ...item, why: "" } : item))),
   );
 }
 
@@ -106,14 +108,16 @@ function buildStays(stays) {
 }
 
 /** @param {Deletion["collection"]} collection */
-function buildCollection({ collects, why, tasks, command }) {
+function buildCollection({ collects, why, tasks, seen, command }) {
   const verdict = collects === null ? "It is not known whether it is collected." : collects ? "It is collected with the cluster." : "It is not collected: it stays, and costs.";
   return h(
     "section",
     { class: "collection", "aria-labelledby": "collection-title" },
     h("h2", { id: "collection-title" }, "What workloads left in the cloud"),
-    h("p", null, h("strong", null, verdict), " ", why && datum(why)),
-    tasks.length > 0 && h("ul", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600))))),
+    h("p", null, h("strong", null, verdict)),
+    why && longText(why, "muted"),
+    tasks.length > 0 && [h("p", null, "What is looked for, in this order:"), h("ol", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600)))))],
+    seen?.length > 0 && [h("p", null, "What this operator saw of it last:"), h("ul", { class: "tasks" }, seen.map((each) => h("li", null, datum(clip(each, 600)))))],
     command && [h("p", null, "Ask the cloud what there is:"), copyText(command)],
   );
 }

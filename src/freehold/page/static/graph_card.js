@@ -2,7 +2,7 @@
 
 import { replace, svg } from "./dom.js";
 import { age } from "./format.js";
-import { countStates, gravest, ownershipOf, wordOf } from "./resources.js";
+import { countStates, gravest, ownershipOf, sayDrift, wordOf } from "./resources.js";
 import { stateMark, toneOf } from "./states.js";
 import { fitText, measureText } from "./text_fit.js";
 
@@ -66,7 +66,8 @@ export function sayCounts(members) {
 function resourceTexts(resource, now, setting) {
   const small = font(11, setting);
   const since = resource.since === null ? "" : ` ${age(now - resource.since)}`;
-  const whose = `${resource.drift.length ? "drift · " : ""}${ownershipOf(resource.ownership).word}`;
+  const drift = sayDrift(resource);
+  const whose = `${drift && `${drift} · `}${ownershipOf(resource.ownership).word}`;
   const name = resource.name.startsWith(setting.prefix) ? resource.name.slice(setting.prefix.length) : resource.name;
   const kind = fitText(resource.kind, 150 * setting.unit, small);
   const idAt = 14 + measureText(kind, small) / setting.unit + 7;
@@ -75,7 +76,7 @@ function resourceTexts(resource, now, setting) {
     text(kind, [14, 56], 11, "node-kind", 150, setting),
     text(name, [14, 39], 13, "node-name", CARD.width - 24, setting),
     text(wordOf(resource.state) + since, [34, 20], 11, "node-state", stateRoom, setting),
-    text(whose, [CARD.width - 10, 20], 11, `node-whose${resource.drift.length ? " node-drift" : ""}`, 110, setting),
+    text(whose, [CARD.width - 10, 20], 11, `node-whose${drift && " node-drift"}`, 110, setting),
     text(resource.id || "no id yet", [idAt, 56], 10.5, "node-id", CARD.width - 10 - idAt, setting),
   ];
 }
@@ -83,7 +84,7 @@ function resourceTexts(resource, now, setting) {
 /** @param {import("./graph_model.js").Card} card @param {Setting} setting */
 function groupTexts({ members }, setting) {
   const [first] = members;
-  const drifted = members.filter((each) => each.drift.length).length;
+  const drifted = members.filter((each) => each.reason === "Drifted").length;
   const about = `alike, ${ownershipOf(first.ownership).word}${drifted ? ` · ${drifted} drifted` : ""}`;
   return [
     text(`${members.length} × ${first.kind}`, [14, 39], 13, "node-name", CARD.width - 24, setting),

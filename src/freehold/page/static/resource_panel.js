@@ -3,7 +3,7 @@
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
 import { ageSince, copyable, longText } from "./parts.js";
-import { ownershipOf, wordOf } from "./resources.js";
+import { findWaits, ownershipOf, wordOf } from "./resources.js";
 import { stateMark, toneOf } from "./states.js";
 
 /** Links that are shown at once; more of them are folded. */
@@ -35,9 +35,9 @@ export function buildPanel(resource, all, now, actions) {
     fact("Id", resource.id ? copyText(resource.id) : "none yet"),
     fact("Whose", datum(whose.word, "whose"), whose.meaning && ` – ${whose.meaning}`),
     fact("Proof", resource.proof ? longText(resource.proof) : "none on record"),
-    fact("Drift", resource.drift.length > 0 && driftTable(resource.drift)),
-    fact("Waits for", links(resource.waits_for)),
-    fact("Waiting for it", links(keysOf((each) => each.waits_for.includes(resource.key)))),
+    fact("Changed from outside, and brought back", resource.drift.length > 0 && driftTable(resource.drift)),
+    fact("Waits for", links(findWaits(resource, all))),
+    fact("Waiting for it", links(keysOf((each) => findWaits(each, all).includes(resource.key)))),
     fact("Needs", links(resource.requires)),
     fact("Needed by", links(keysOf((each) => each.requires.includes(resource.key)))),
   ];
@@ -93,7 +93,7 @@ export function driftTable(drift) {
       h(
         "li",
         null,
-        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` seen ${dateTime(at)}`)),
+        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`)),
         h("p", { class: "drift-change" }, h("span", { class: "sr-only" }, "from "), datum(clip(before, 400), "drift-before"), h("span", { "aria-hidden": "true" }, " → "), h("span", { class: "sr-only" }, " to "), datum(clip(after, 400), "drift-after")),
       ),
     ),

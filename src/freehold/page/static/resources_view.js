@@ -32,6 +32,8 @@ export class ResourcesView {
   /** @type {import("./graph.js").GraphView | null} */
   #graph = null;
   #panelShown = "";
+  /** @type {Map<string, string[]>} */
+  #needs = new Map();
   /** @type {Set<string>} */
   #opened = new Set();
   /** @type {import("./graph_model.js").Resource[]} */
@@ -59,10 +61,20 @@ export class ResourcesView {
 
   /** @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now */
   async update(resources, name, now) {
-    [this.#resources, this.#name, this.#now] = [resources, name, now];
+    [this.#resources, this.#name, this.#now] = [this.#recall(resources), name, now];
     const counts = countStates(resources.map((each) => each.state));
     replace(this.counts, counts.map(([state, count]) => h("span", { class: "count" }, `${count} `, stateWord(state))));
     await this.#show();
+  }
+
+  /**
+   * Give resources whose record has gone what they were known to need: in a delete the graph keeps its form.
+   * @param {import("./graph_model.js").Resource[]} resources
+   */
+  #recall(resources) {
+    const recalled = resources.map((each) => (each.requires.length ? each : { ...each, requires: this.#needs.get(each.key) ?? [] }));
+    this.#needs = new Map(recalled.map((each) => [each.key, each.requires]));
+    return recalled;
   }
 
   /** Show what another address asks for. @param {Choice} choice */
@@ -100,7 +112,7 @@ export class ResourcesView {
     if (!shown.length) return replace(this.main, this.hint);
     if (show === "table") {
       if (!this.main.contains(this.table.element)) replace(this.main, this.table.element);
-      this.table.update(shown, this.#now);
+      this.table.update(shown, this.#resources, this.#now);
       this.table.select(this.choice.selected);
     } else {
       await this.#showGraph();
