@@ -1,10 +1,12 @@
 /** The head of an object's view: what it is, how it is, and what somebody must do. */
 
+import { URGENCIES } from "./attention.js";
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
-import { ageSince, copyable, longText, objectLink } from "./parts.js";
-import { clip, stateWord } from "./resource_panel.js";
+import { ageSince, longText, objectLink } from "./parts.js";
+import { clip, copyText, stateWord } from "./resource_panel.js";
 import { objectHref } from "./route.js";
+import { shapeMark } from "./states.js";
 
 /**
  * Build name, phase and the links between the parts of the view.
@@ -25,24 +27,21 @@ export function buildTitle(key, row, tab, now) {
 /** @param {import("./store.js").Need[]} needs @param {number} now */
 export function buildNeeds(needs, now) {
   if (!needs.length) return null;
-  return h(
-    "section",
-    { class: "needs", "aria-label": "Needs somebody" },
-    needs.map((need) =>
-      h(
-        "article",
-        { class: `need need-${need.urgency}` },
-        h("p", { class: "need-head" }, stateWord(URGENCIES[need.urgency] ?? "Blocked"), need.since !== null && h("span", { class: "muted" }, " for ", ageSince(need.since, now))),
-        longText(need.what, "need-what"),
-        need.do && longText(need.do, "need-do"),
-        need.command && copyable(need.command),
-      ),
-    ),
-  );
+  return h("section", { class: "needs", "aria-label": "Needs somebody" }, needs.map((need) => buildNeed(need, now)));
 }
 
-/** The state whose mark a need has. @type {Record<string, string>} */
-const URGENCIES = { credentials: "Blocked", conflict: "Blocked", blocked: "Blocked", "stuck-delete": "Deleting", paused: "Paused" };
+/** @param {import("./store.js").Need} need @param {number} now */
+function buildNeed(need, now) {
+  const { word, shape, tone } = URGENCIES[need.urgency] ?? { word: need.urgency, shape: "dot", tone: "quiet" };
+  return h(
+    "div",
+    { class: `object-need tone-${tone}` },
+    h("p", { class: "need-head" }, h("strong", { class: "state" }, shapeMark(shape, tone), word), need.since !== null && h("span", { class: "muted" }, " for ", ageSince(need.since, now))),
+    longText(need.what),
+    need.do && longText(need.do),
+    need.command && copyText(need.command),
+  );
+}
 
 /**
  * Build the facts, the notes and the conditions.
@@ -53,10 +52,9 @@ export function buildFacts(detail, now) {
   const fact = (/** @type {string} */ name, /** @type {import("./dom.js").Child} */ value) => value && h("div", { class: "fact" }, h("dt", null, name), h("dd", null, value));
   const facts = [
     fact("Resources", row.total > 0 && `${row.done} of ${row.total} ${row.phase === "Deleting" ? "gone" : "ready"}`),
-    fact("Endpoint", detail.endpoint && copyable(detail.endpoint)),
+    fact("Endpoint", detail.endpoint && copyText(detail.endpoint)),
     fact("Account", detail.account && datum(clip(detail.account))),
     fact("Place", row.place && `${row.cloud ? `${row.cloud}, ` : ""}${row.place}`),
-    fact("Version", row.version && datum(clip(row.version))),
     fact("Created", row.created !== null && h("span", null, dateTime(row.created))),
     fact("Owner uuid", detail.owner && datum(clip(detail.owner), "mono")),
   ];

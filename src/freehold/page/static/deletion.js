@@ -2,8 +2,8 @@
 
 import { datum, h } from "./dom.js";
 import { counted } from "./format.js";
-import { copyable, longText, notice } from "./parts.js";
-import { clip } from "./resource_panel.js";
+import { longText, notice } from "./parts.js";
+import { clip, copyText } from "./resource_panel.js";
 import { shapeMark } from "./states.js";
 
 /**
@@ -18,7 +18,7 @@ import { shapeMark } from "./states.js";
  * @typedef {object} Deletion
  * @property {Item[][]} waves
  * @property {Item[]} stays
- * @property {{collects: boolean | null, why: string, tasks: string[], command: string}} collection
+ * @property {{collects: boolean | null, why: string, tasks: string[], seen?: string[], command: string}} collection
  * @property {string} command
  * @property {string} plan_command
  * @property {string[]} notes
@@ -55,19 +55,21 @@ function buildCommands(plan, deleting) {
     "section",
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
     h("h2", { id: "deletion-commands-title" }, deleting ? "It is being deleted" : "This page deletes nothing"),
-    plan.notes.map((note) => longText(note)),
-    plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyable(plan.plan_command)],
-    plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyable(plan.command)],
+    plan.notes.length > 0 && h("ul", { class: "notes" }, plan.notes.map((note) => h("li", null, longText(note)))),
+    plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
+    plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyText(plan.command)],
   );
 }
 
 /** @param {Item[]} wave @param {number} index @param {number} total */
 function buildWave(wave, index, total) {
+  const why = wave.every((item) => item.why === wave[0].why) ? wave[0].why : "";
   return h(
     "li",
     { class: "wave" },
     h("h3", null, `Wave ${index + 1} of ${total}`, h("span", { class: "muted" }, ` · ${sayKinds(wave)}`)),
-    h("ul", { class: "items" }, wave.map(buildItem)),
+    why && wave.length > 1 && h("p", { class: "muted" }, datum(clip(why, 400))),
+    h("ul", { class: "items" }, wave.map((item) => buildItem(wave.length > 1 && why ? { ...item, why: "" } : item))),
   );
 }
 
@@ -78,18 +80,18 @@ function sayKinds(items) {
   return [...counts].map(([kind, count]) => (count > 1 ? `${count} × ${clip(kind, 60)}` : clip(kind, 60))).join(", ");
 }
 
-/** @param {Item} item */
+/** Build an item; that it is deleted goes without saying in a wave. @param {Item} item */
 function buildItem({ kind, name, id, action, why }) {
   const [shape, tone, word] = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : ACTIONS.unknown;
   return h(
     "li",
-    { class: `item item-${tone}` },
+    { class: "item" },
     shapeMark(shape, tone),
     h(
       "div",
       { class: "item-body" },
-      h("p", { class: "item-name" }, datum(clip(kind), "muted"), " ", datum(clip(name, 240)), h("span", { class: `item-action tone-${tone}` }, word)),
-      id && h("p", { class: "row-id" }, datum(clip(id, 240))),
+      h("p", { class: "item-name" }, datum(clip(name, 240)), action !== "delete" && h("span", { class: `item-action tone-${tone}` }, word)),
+      h("p", { class: "item-about" }, datum(clip(kind)), id && [" ", datum(clip(id, 240), "mono")]),
       why && longText(why, "item-why"),
     ),
   );
@@ -106,15 +108,17 @@ function buildStays(stays) {
 }
 
 /** @param {Deletion["collection"]} collection */
-function buildCollection({ collects, why, tasks, command }) {
+function buildCollection({ collects, why, tasks, seen, command }) {
   const verdict = collects === null ? "It is not known whether it is collected." : collects ? "It is collected with the cluster." : "It is not collected: it stays, and costs.";
   return h(
     "section",
     { class: "collection", "aria-labelledby": "collection-title" },
     h("h2", { id: "collection-title" }, "What workloads left in the cloud"),
-    h("p", null, h("strong", null, verdict), " ", why && datum(why)),
-    tasks.length > 0 && h("ul", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600))))),
-    command && [h("p", null, "Ask the cloud what there is:"), copyable(command)],
+    h("p", null, h("strong", null, verdict)),
+    why && longText(why, "muted"),
+    tasks.length > 0 && [h("p", null, "What is looked for, in this order:"), h("ol", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600)))))],
+    seen?.length > 0 && [h("p", null, "What this operator saw of it last:"), h("ul", { class: "tasks" }, seen.map((each) => h("li", null, datum(clip(each, 600)))))],
+    command && [h("p", null, "Ask the cloud what there is:"), copyText(command)],
   );
 }
 

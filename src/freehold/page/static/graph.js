@@ -1,6 +1,6 @@
 /** The graph of resources on the screen: cards and lines, moved about with mouse, wheel and keys. */
 
-import { h, replace, svg } from "./dom.js";
+import { datum, h, replace, svg } from "./dom.js";
 import { drawCard, scaled } from "./graph_card.js";
 import { placeCards } from "./graph_layout.js";
 
@@ -32,11 +32,12 @@ export class GraphView {
   /** @param {(card: import("./graph_model.js").Card) => void} onSelect */
   constructor(onSelect) {
     this.onSelect = onSelect;
-    this.lines = svg("g", { class: "lines", "aria-hidden": "true" });
-    this.cards = svg("g", { class: "cards" });
+    this.lines = svg("g", { class: "graph-lines", "aria-hidden": "true" });
+    this.cards = svg("g", { class: "nodes" });
     this.picture = svg("svg", { class: "graph-picture", role: "group", "aria-label": "Resources as a graph" }, this.#markers(), this.lines, this.cards);
-    this.stage = h("div", { class: "graph-stage", tabindex: "0", role: "region", "aria-label": "Graph of resources: arrow keys scroll, plus and minus zoom, 0 fits" }, this.picture);
-    this.element = h("div", { class: "graph" }, this.#controls(), this.stage);
+    this.stage = h("div", { class: "graph-stage", tabindex: "0", role: "region", "aria-label": "Graph of resources" }, this.picture);
+    this.legend = h("ul", { class: "legend" });
+    this.element = h("div", { class: "graph" }, h("div", { class: "graph-bar" }, this.legend, this.#controls()), this.stage);
     this.stage.addEventListener("keydown", (event) => this.#onKey(event));
     this.stage.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
     this.stage.addEventListener("pointerdown", (event) => this.#onGrab(event));
@@ -52,6 +53,7 @@ export class GraphView {
     const setting = this.#setting(prefix);
     const signature = JSON.stringify([setting, graph.cards.map((card) => card.id), graph.lines.map(({ from, to }) => [from, to])]);
     this.graph = graph;
+    replace(this.legend, ...explain(prefix, graph.lines.some((line) => line.waits)));
     if (signature !== this.#signature) this.#place(graph, setting);
     this.#signature = signature;
     for (const card of graph.cards) this.#drawCard(card, now, setting);
@@ -61,10 +63,11 @@ export class GraphView {
 
   /** @param {string} id  of the card that is selected; empty: none */
   select(id) {
+    const isNew = id !== this.selected;
     this.selected = id;
     for (const [each, group] of this.#groups) group.setAttribute("aria-pressed", String(each === id));
     this.#drawLines();
-    this.#groups.get(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isNew) this.#groups.get(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** @param {string} id */
@@ -83,9 +86,9 @@ export class GraphView {
     return h(
       "div",
       { class: "graph-controls", role: "group", "aria-label": "Size of the graph" },
-      button("Zoom out", "−", () => this.#zoom(this.#scale / STEP)),
-      button("Zoom in", "+", () => this.#zoom(this.#scale * STEP)),
-      button("Fit the graph into view", "Fit", () => this.fit()),
+      button("Zoom out (−)", "−", () => this.#zoom(this.#scale / STEP)),
+      button("Zoom in (+)", "+", () => this.#zoom(this.#scale * STEP)),
+      button("Fit into view (0)", "Fit", () => this.fit()),
     );
   }
 
@@ -97,12 +100,13 @@ export class GraphView {
         { id: `${name}-${this.#number}`, class: name, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
         svg("path", { d: "M0 0L8 4L0 8z" }),
       );
-    const ring = svg(
-      "marker",
-      { id: `ring-${this.#number}`, class: "ring", viewBox: "0 0 10 10", refX: 5, refY: 5, markerWidth: 11, markerHeight: 11, markerUnits: "userSpaceOnUse" },
-      svg("circle", { cx: 5, cy: 5, r: 3.5 }),
-    );
-    return svg("defs", null, arrow("arrow"), arrow("arrow-lit"), ring);
+    const ring = (/** @type {string} */ name, /** @type {number} */ at) =>
+      svg(
+        "marker",
+        { id: `${name}-${this.#number}`, class: "ring", viewBox: "0 0 10 10", refX: at, refY: 5, markerWidth: 11, markerHeight: 11, markerUnits: "userSpaceOnUse" },
+        svg("circle", { cx: 5, cy: 5, r: 3.5 }),
+      );
+    return svg("defs", null, arrow("arrow"), arrow("arrow-lit"), ring("ring-start", 1), ring("ring-end", 9));
   }
 
   /** @param {string} prefix @returns {import("./graph_card.js").Setting} */
@@ -146,13 +150,13 @@ export class GraphView {
     const lines = this.graph?.lines ?? [];
     const ways = this.#layout?.ways ?? [];
     const paths = lines.map(({ from, to, waits }, index) => {
-      const lit = this.selected !== "" && (from === this.selected || to === this.selected);
-      const ring = `url(#ring-${this.#number})`;
+      const lit = Boolean(this.selected) && (from === this.selected || to === this.selected);
+      const end = waits === "to" ? "ring-end" : waits ? "" : lit ? "arrow-lit" : "arrow";
       return svg("path", {
-        class: `line${waits && " line-waits"}${lit ? " line-lit" : ""}`,
+        class: `graph-line${waits && " line-waits"}${lit ? " line-lit" : ""}`,
         d: ways[index],
-        "marker-start": waits === "from" && ring,
-        "marker-end": waits === "to" ? ring : !waits && `url(#${lit ? "arrow-lit" : "arrow"}-${this.#number})`,
+        "marker-start": waits === "from" && `url(#ring-start-${this.#number})`,
+        "marker-end": end && `url(#${end}-${this.#number})`,
       });
     });
     replace(this.lines, ...paths.sort((one, other) => Number(one.classList.contains("line-lit")) - Number(other.classList.contains("line-lit"))));
@@ -269,4 +273,15 @@ export class GraphView {
     }
     this.focus(best);
   }
+}
+
+/** @param {string} prefix  of names @param {boolean} waits  whether something waits @returns {HTMLElement[]} */
+function explain(prefix, waits) {
+  const sample = (/** @type {string} */ name) => h("span", { class: `legend-line ${name}`, "aria-hidden": "true" });
+  const entries = [
+    h("li", null, sample(""), "from what is needed to what needs it"),
+    waits && h("li", null, sample("legend-waits"), h("span", null, "○ waits for the other end")),
+    prefix && h("li", null, h("span", null, "names without “", datum(prefix), "”")),
+  ];
+  return entries.filter((each) => each instanceof HTMLElement);
 }

@@ -1,6 +1,6 @@
 /** The resources of an object as a graph: what is drawn of them, and between which cards a line runs. Pure. */
 
-import { isSettled } from "./resources.js";
+import { findWaits, isSettled } from "./resources.js";
 
 /**
  * @typedef {object} Drift
@@ -133,7 +133,7 @@ function waitsOfCards(resources, cardOf) {
   const waits = new Map();
   for (const resource of resources) {
     const to = cardOf.get(resource.key);
-    for (const key of resource.waits_for) {
+    for (const key of findWaits(resource, resources)) {
       const from = cardOf.get(key);
       if (to === undefined || from === undefined || to === from) continue;
       if (!waits.has(to)) waits.set(to, new Set());

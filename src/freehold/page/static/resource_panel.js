@@ -3,13 +3,15 @@
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
 import { ageSince, copyable, longText } from "./parts.js";
-import { ownershipOf, wordOf } from "./resources.js";
+import { findWaits, ownershipOf, wordOf } from "./resources.js";
 import { stateMark, toneOf } from "./states.js";
 
 /** Links that are shown at once; more of them are folded. */
 const FEW = 12;
 /** Characters of a name within a list. */
 const SHORT = 120;
+/** Characters of a text that is copied by a button. */
+const LONGEST_COPY = 1500;
 
 /**
  * @typedef {import("./graph_model.js").Resource} Resource
@@ -30,12 +32,12 @@ export function buildPanel(resource, all, now, actions) {
   const whose = ownershipOf(resource.ownership);
   const facts = [
     fact("State", stateSince(resource, now), resource.message && longText(resource.message)),
-    fact("Id", resource.id ? copyable(resource.id) : "none yet"),
+    fact("Id", resource.id ? copyText(resource.id) : "none yet"),
     fact("Whose", datum(whose.word, "whose"), whose.meaning && ` – ${whose.meaning}`),
     fact("Proof", resource.proof ? longText(resource.proof) : "none on record"),
-    fact("Drift", resource.drift.length > 0 && driftTable(resource.drift)),
-    fact("Waits for", links(resource.waits_for)),
-    fact("Waiting for it", links(keysOf((each) => each.waits_for.includes(resource.key)))),
+    fact("Changed from outside, and brought back", resource.drift.length > 0 && driftTable(resource.drift)),
+    fact("Waits for", links(findWaits(resource, all))),
+    fact("Waiting for it", links(keysOf((each) => findWaits(each, all).includes(resource.key)))),
     fact("Needs", links(resource.requires)),
     fact("Needed by", links(keysOf((each) => each.requires.includes(resource.key)))),
   ];
@@ -91,7 +93,7 @@ export function driftTable(drift) {
       h(
         "li",
         null,
-        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` seen ${dateTime(at)}`)),
+        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`)),
         h("p", { class: "drift-change" }, h("span", { class: "sr-only" }, "from "), datum(clip(before, 400), "drift-before"), h("span", { "aria-hidden": "true" }, " → "), h("span", { class: "sr-only" }, " to "), datum(clip(after, 400), "drift-after")),
       ),
     ),
@@ -118,6 +120,11 @@ function linkTo(key, resource, select) {
     h("span", { class: "sr-only" }, `${wordOf(state)}: `),
     h("span", { class: "link-text" }, datum(clip(kind), "muted"), " ", datum(clip(name))),
   );
+}
+
+/** @param {string} text @returns {HTMLElement} the text with a button that copies it; folded, where no person would */
+export function copyText(text) {
+  return text.length > LONGEST_COPY ? longText(text) : copyable(text);
 }
 
 /** @param {string} text @param {number} [most] @returns {string} the text, cut in its middle if it is long */

@@ -1,7 +1,7 @@
 /** The resources as a table: the same as the graph says, for who reads, listens, or has a narrow screen. */
 
 import { datum, h, replace } from "./dom.js";
-import { ownershipOf } from "./resources.js";
+import { findWaits, ownershipOf } from "./resources.js";
 import { clip, driftTable, stateSince } from "./resource_panel.js";
 import { longText } from "./parts.js";
 
@@ -21,13 +21,16 @@ export class ResourceTable {
     this.element = h("table", { class: "resource-table", role: "table" }, caption, head, this.body);
   }
 
-  /** @param {import("./graph_model.js").Resource[]} resources @param {number} now */
-  update(resources, now) {
+  /**
+   * @param {import("./graph_model.js").Resource[]} resources  those that are shown
+   * @param {import("./graph_model.js").Resource[]} all @param {number} now
+   */
+  update(resources, all, now) {
     const keys = resources.map((each) => each.key);
     const same = keys.length === this.#rows.size && keys.every((key) => this.#rows.has(key));
     if (!same) this.#rows = new Map(keys.map((key) => [key, this.#rows.get(key) ?? this.#newRow(key)]));
     if (!same) this.body.replaceChildren(...[...this.#rows.values()].map(({ row }) => row));
-    for (const resource of resources) this.#fill(resource, now);
+    for (const resource of resources) this.#fill(resource, findWaits(resource, all), now);
   }
 
   /** @param {string} key  of the selected resource, or "" */
@@ -52,10 +55,10 @@ export class ResourceTable {
     return { row: h("tr", { role: "row" }, cells), shown: "" };
   }
 
-  /** @param {import("./graph_model.js").Resource} resource @param {number} now */
-  #fill(resource, now) {
+  /** @param {import("./graph_model.js").Resource} resource @param {string[]} waits @param {number} now */
+  #fill(resource, waits, now) {
     const entry = this.#rows.get(resource.key);
-    const shown = JSON.stringify(resource);
+    const shown = JSON.stringify([resource, waits]);
     if (!entry || entry.shown === shown) return;
     entry.shown = shown;
     const [state, name, whose, known] = entry.row.cells;
@@ -63,7 +66,7 @@ export class ResourceTable {
     replace(name.children[0], datum(clip(resource.kind), "muted"), " ", datum(clip(resource.name, 240)));
     replace(name.children[1], datum(resource.id ? clip(resource.id) : "no id yet"));
     replace(whose, datum(ownershipOf(resource.ownership).word));
-    replace(known, resource.message && longText(resource.message), waitsText(resource.waits_for), resource.drift.length > 0 && driftTable(resource.drift));
+    replace(known, resource.message && longText(resource.message), waitsText(waits), resource.drift.length > 0 && [h("p", { class: "muted" }, "Changed from outside, and brought back:"), driftTable(resource.drift)]);
   }
 }
 

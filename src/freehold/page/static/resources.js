@@ -24,9 +24,27 @@ export function ownershipOf(ownership) {
   return Object.hasOwn(OWNERSHIPS, ownership) ? OWNERSHIPS[ownership] : { word: ownership, meaning: "" };
 }
 
-/** @param {{state: string, drift: unknown[]}} resource @returns {boolean} whether nobody has to look at it */
-export function isSettled(resource) {
-  return SETTLED.has(resource.state) && !resource.drift.length;
+/** @param {{state: string, reason: string}} resource @returns {boolean} whether nobody has to look at it */
+export function isSettled({ state, reason }) {
+  return SETTLED.has(state) && reason !== "Drifted";
+}
+
+/**
+ * Say in a word whether something of a resource is, or was, other than wanted; "" if not.
+ * @param {{reason: string, drift: unknown[]}} resource @returns {string}
+ */
+export function sayDrift({ reason, drift }) {
+  return reason === "Drifted" ? "drifted" : drift.length ? "repaired" : "";
+}
+
+/**
+ * Return the keys of those that a resource waits for. In a delete it may be said only by its reason: then they are
+ * those that need it and have not gone.
+ * @param {import("./graph_model.js").Resource} resource @param {import("./graph_model.js").Resource[]} all @returns {string[]}
+ */
+export function findWaits(resource, all) {
+  if (resource.waits_for.length || resource.reason !== "WaitingForDependents") return resource.waits_for;
+  return all.filter((each) => each.state !== "Gone" && each.requires.includes(resource.key)).map((each) => each.key);
 }
 
 /** @param {string[]} states @returns {string} the one that a person should see first */

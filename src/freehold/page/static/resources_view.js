@@ -32,6 +32,8 @@ export class ResourcesView {
   /** @type {import("./graph.js").GraphView | null} */
   #graph = null;
   #panelShown = "";
+  /** @type {Map<string, string[]>} */
+  #needs = new Map();
   /** @type {Set<string>} */
   #opened = new Set();
   /** @type {import("./graph_model.js").Resource[]} */
@@ -59,10 +61,20 @@ export class ResourcesView {
 
   /** @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now */
   async update(resources, name, now) {
-    [this.#resources, this.#name, this.#now] = [resources, name, now];
+    [this.#resources, this.#name, this.#now] = [this.#recall(resources), name, now];
     const counts = countStates(resources.map((each) => each.state));
     replace(this.counts, counts.map(([state, count]) => h("span", { class: "count" }, `${count} `, stateWord(state))));
     await this.#show();
+  }
+
+  /**
+   * Give resources whose record has gone what they were known to need: in a delete the graph keeps its form.
+   * @param {import("./graph_model.js").Resource[]} resources
+   */
+  #recall(resources) {
+    const recalled = resources.map((each) => (each.requires.length ? each : { ...each, requires: this.#needs.get(each.key) ?? [] }));
+    this.#needs = new Map(recalled.map((each) => [each.key, each.requires]));
+    return recalled;
   }
 
   /** Show what another address asks for. @param {Choice} choice */
@@ -100,7 +112,7 @@ export class ResourcesView {
     if (!shown.length) return replace(this.main, this.hint);
     if (show === "table") {
       if (!this.main.contains(this.table.element)) replace(this.main, this.table.element);
-      this.table.update(shown, this.#now);
+      this.table.update(shown, this.#resources, this.#now);
       this.table.select(this.choice.selected);
     } else {
       await this.#showGraph();
@@ -111,16 +123,19 @@ export class ResourcesView {
     const { GraphView } = await import("./graph.js");
     if (this.choice.show !== "graph") return;
     this.#graph ??= new GraphView((card) => this.#select(card.id));
-    if (!this.main.contains(this.#graph.element)) replace(this.main, this.#graph.element, buildLegend());
+    if (!this.main.contains(this.#graph.element)) replace(this.main, this.#graph.element, buildKeys());
     this.#drawGraph();
     this.#graph.select(this.#cardOf(this.choice.selected));
   }
 
   #drawGraph() {
     const { unsettledOnly } = this.choice;
-    const prefix = sharedPrefix(this.#resources.map((each) => each.name), this.#name);
     this.cards = buildGraph(this.#resources, { unsettledOnly, opened: this.#opened });
-    this.#graph?.update(this.cards, this.#now, prefix);
+    this.#graph?.update(this.cards, this.#now, this.#prefix());
+  }
+
+  #prefix() {
+    return sharedPrefix(this.#resources.map((each) => each.name), this.#name);
   }
 
   /** @param {string} selected @returns {string} the card that shows it */
@@ -178,12 +193,6 @@ export class ResourcesView {
   }
 }
 
-function buildLegend() {
-  return h(
-    "ul",
-    { class: "legend" },
-    h("li", null, h("span", { class: "legend-line", "aria-hidden": "true" }), "from what is needed to what needs it"),
-    h("li", null, h("span", { class: "legend-line legend-waits", "aria-hidden": "true" }), "waits: the ring is at what waits"),
-    h("li", null, "Drag to move, Ctrl and wheel or + − to zoom, 0 to fit, arrow keys from card to card, Enter for details"),
-  );
+function buildKeys() {
+  return h("p", { class: "graph-keys" }, "Drag or scroll to move, Ctrl and wheel to zoom. In the graph: arrow keys go from card to card, Enter shows details, Esc closes them.");
 }

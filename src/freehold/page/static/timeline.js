@@ -3,14 +3,16 @@
 import { datum, h, replace } from "./dom.js";
 import { age, clockTime, counted, dateTime } from "./format.js";
 import { clip } from "./resource_panel.js";
-import { chooseBars, findTicks, orderBars, piecesOf, spanOf } from "./timeline_model.js";
+import { chooseBars, findTicks, isWaiting, orderBars, piecesOf, spanOf } from "./timeline_model.js";
 
 /** Bars that are shown at first. */
 const FIRST = 40;
 /** Steps on the axis, on a wide screen and a narrow one. */
-const [STEPS, FEW_STEPS] = [8, 3];
+const [STEPS, FEW_STEPS] = [5, 3];
+/** Share of the axis after which a step has no room for its words. */
+const LAST = 0.88;
 
-const TITLES = { create: "Create", delete: "Delete", repair: "Repair" };
+const TITLES = { create: "Create", update: "Update", repair: "Repair", delete: "Delete" };
 
 export class Timeline {
   #all = false;
@@ -35,7 +37,7 @@ export class Timeline {
       replace(this.about, h("p", { class: "muted" }, "Nothing is on record: the operator notes an operation while it runs, and has seen none since it started."));
       return replace(this.table);
     }
-    const bars = orderBars(this.#all ? history.bars : chooseBars(history.bars, FIRST, now));
+    const bars = orderBars(history, this.#all ? history.bars : chooseBars(history.bars, FIRST, now));
     replace(this.about, about(history, now));
     replace(this.table, buildTable(history, bars, now, prefix));
     replace(this.more, this.#all ? "Show fewer" : `Show all ${history.bars.length}: ${history.bars.length - bars.length} shorter ones are left out`);
@@ -49,16 +51,33 @@ export class Timeline {
 
 /** @param {import("./timeline_model.js").History} history @param {number} now */
 function about(history, now) {
-  const running = history.bars.filter((bar) => bar.ended === null);
-  const critical = orderBars(history.bars.filter((bar) => bar.critical));
+  const open = history.bars.filter((bar) => bar.ended === null);
+  const waiting = open.filter((bar) => isWaiting(bar, history)).length;
+  const critical = orderBars(history, history.bars.filter((bar) => bar.critical));
   const took = age((history.ended ?? now) - history.begun);
+  const { begun, ended, cut } = spanOf(history, now);
   const end = history.ended === null ? `has run for ${took}` : `took ${took}`;
   return [
-    h("p", null, h("strong", null, TITLES[history.operation] ?? "Operation"), ` began ${dateTime(history.begun)}, ${end}. `, running.length > 0 && `Still running: ${counted(running.length, "resource")}.`),
-    !history.complete && h("p", { class: "timeline-gap" }, h("strong", null, "Incomplete: "), "the operator has started since, so only what the status says is drawn; earlier steps and what they waited for are not known."),
+    h("p", null, h("strong", null, TITLES[history.operation] ?? "Operation"), ` began ${dateTime(history.begun)}, ${end}. `, open.length > 0 && sayOpen(open.length - waiting, waiting)),
+    !history.complete && h("p", { class: "timeline-gap" }, h("strong", null, "Incomplete: "), "the operator has started since this began, so only what the status says is drawn: when each resource got where it is, not when its work began."),
     critical.length > 0 && h("p", null, h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆"), h("strong", null, " Critical path: "), critical.flatMap((bar, index) => [index > 0 && " → ", datum(clip(bar.kind, 60))]), ". A shorter step elsewhere saves no time."),
-    h("ul", { class: "timeline-legend", "aria-hidden": "true" }, [["waited", "waits for others"], ["worked", "worked on"], ["worked critical", "critical path ◆"], ["worked running", "still running"]].map(([name, word]) => h("li", null, h("span", { class: `bar-key bar-${name}` }), word))),
+    cut && h("p", { class: "muted" }, `Nothing has changed for long: the axis ends at +${age(ended - begun)}, and what still runs goes on beyond it.`),
+    buildLegend(history.complete),
   ];
+}
+
+/** @param {number} working @param {number} waiting @returns {string} */
+function sayOpen(working, waiting) {
+  const parts = [working && `${counted(working, "resource")} still running`, waiting && `${counted(waiting, "resource")} waiting for others`];
+  return `${parts.filter(Boolean).join(", ")}.`;
+}
+
+/** @param {boolean} complete */
+function buildLegend(complete) {
+  const kinds = complete
+    ? [["bar-waited", "waits for others"], ["bar-worked", "worked on"], ["bar-worked critical", "critical path ◆"], ["bar-worked running", "still running"]]
+    : [["bar-unknown", "done by the end of the line"], ["bar-unknown running", "still running"]];
+  return h("ul", { class: "timeline-legend", "aria-hidden": "true" }, kinds.map(([name, word]) => h("li", null, h("span", { class: `bar-key ${name}` }), word)));
 }
 
 /**
@@ -69,42 +88,60 @@ function buildTable(history, bars, now, prefix) {
   const span = spanOf(history, now);
   const narrow = matchMedia("(max-width: 48rem)").matches;
   const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
-  const axis = h("div", { class: "axis" }, ticks.map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / (span.ended - span.begun))));
+  const length = span.ended - span.begun;
+  const axis = h("div", { class: "axis" }, ticks.filter((tick) => tick / length < LAST).map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / length)));
   const head = h("tr", { role: "row" }, [h("th", { scope: "col", role: "columnheader" }, "Resource"), h("th", { scope: "col", role: "columnheader", class: "bar-cell" }, h("span", { class: "sr-only" }, "When"), axis), h("th", { scope: "col", role: "columnheader" }, "Took")]);
   return h(
     "table",
     { role: "table" },
     h("caption", { class: "sr-only" }, "When each resource was waited for and worked on"),
     h("thead", { role: "rowgroup" }, head),
-    h("tbody", { role: "rowgroup" }, bars.map((bar) => buildRow(bar, span, ticks, now, prefix))),
+    h("tbody", { role: "rowgroup" }, bars.map((bar) => buildRow(bar, history, span, ticks, now, prefix))),
   );
 }
 
 /**
- * @param {import("./timeline_model.js").Bar} bar @param {{begun: number, ended: number}} span @param {number[]} ticks
- * @param {number} now @param {string} prefix
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {{begun: number, ended: number}} span @param {number[]} ticks @param {number} now @param {string} prefix
  */
-function buildRow(bar, span, ticks, now, prefix) {
-  const { waited, worked } = piecesOf(bar, span, now);
-  const name = bar.name.startsWith(prefix) ? `…${bar.name.slice(prefix.length)}` : bar.name;
+function buildRow(bar, history, span, ticks, now, prefix) {
+  const pieces = piecesOf(bar, history, span, now);
+  const name = bar.name.startsWith(prefix) ? bar.name.slice(prefix.length) : bar.name;
   const kind = `${bar.critical ? " critical" : ""}${bar.ended === null ? " running" : ""}`;
-  const free = bar.waited_until ?? bar.begun;
-  const took = age((bar.ended ?? now) - Math.min(free, bar.ended ?? now));
-  const words = `${waited ? `waits from +${age(bar.begun - span.begun)}, ` : ""}begins +${age(free - span.begun)}`;
+  const draw = (/** @type {string} */ look, /** @type {import("./timeline_model.js").Piece | null} */ piece) =>
+    piece && at(at(h("span", { class: look }), "left", piece.from), "width", piece.length);
   const lane = h(
     "div",
     { class: "lane", "aria-hidden": "true" },
-    ticks.map((tick) => at(h("span", { class: "grid" }), "left", tick / (span.ended - span.begun))),
-    waited && at(at(h("span", { class: "bar-waited" }), "left", waited.from), "width", waited.length),
-    worked && at(at(h("span", { class: `bar-worked${kind}` }), "left", worked.from), "width", worked.length),
+    ticks.map((tick) => at(h("span", { class: "lane-grid" }), "left", tick / (span.ended - span.begun))),
+    draw("bar-waited", pieces.waited),
+    draw(`bar-worked${kind}`, pieces.worked),
+    draw(`bar-unknown${kind}`, pieces.unknown),
   );
+  const mark = bar.critical && [h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆ "), h("span", { class: "sr-only" }, "critical path: ")];
   return h(
     "tr",
     { role: "row", class: kind.trim() },
-    h("th", { scope: "row", role: "rowheader" }, bar.critical && [h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆ "), h("span", { class: "sr-only" }, "critical path: ")], datum(clip(bar.kind, 60), "muted"), " ", h("bdi", { title: bar.name.slice(0, 500) }, clip(name, 80))),
-    h("td", { role: "cell", class: "bar-cell" }, h("span", { class: "sr-only" }, words), lane),
-    h("td", { role: "cell", class: "took" }, bar.ended === null ? h("strong", null, `${took}, runs`) : took),
+    h("th", { scope: "row", role: "rowheader" }, mark, datum(clip(bar.kind, 60), "muted"), " ", h("bdi", { title: bar.name.slice(0, 500) }, clip(name, 80))),
+    h("td", { role: "cell", class: "bar-cell" }, h("span", { class: "sr-only" }, sayWhen(bar, history, span)), lane),
+    h("td", { role: "cell", class: "took" }, sayTook(bar, history, now)),
   );
+}
+
+/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {{begun: number}} span */
+function sayWhen(bar, history, span) {
+  const after = (/** @type {number} */ time) => `+${age(time - span.begun)}`;
+  if (isWaiting(bar, history)) return `waits for others since ${after(bar.begun)}`;
+  if (bar.waited_until === null) return bar.ended === null ? "not done yet" : `done by ${after(bar.ended)}`;
+  return `${bar.waited_until > bar.begun ? "waited for others, " : ""}worked on from ${after(bar.waited_until)}`;
+}
+
+/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {number} now */
+function sayTook(bar, history, now) {
+  if (isWaiting(bar, history)) return "waits";
+  if (bar.waited_until === null) return bar.ended === null ? h("strong", null, "runs") : h("span", { class: "muted" }, `by +${age(bar.ended - history.begun)}`);
+  const took = age((bar.ended ?? now) - bar.waited_until);
+  return bar.ended === null ? h("strong", null, `${took}, runs`) : took;
 }
 
 /**
