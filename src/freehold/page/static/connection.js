@@ -41,7 +41,7 @@ export function buildBanner(root, retry) {
   const title = h("strong", { role: "alert" });
   const text = h("span", null);
   const button = h("button", { type: "button", class: "button", on: { click: retry } }, "Try now");
-  const body = h("div", { class: "banner", hidden: true }, shapeMark("stop", "blocked"), title, text, button);
+  const body = h("section", { class: "banner", "aria-label": "Connection", hidden: true }, shapeMark("stop", "blocked"), title, text, button);
   replace(root, body);
   return (connection, info) => {
     const lost = connection.state === "lost";

@@ -137,11 +137,11 @@ export function showProblem(root, error, again) {
 
 /** Build "before → after" of a value. @param {string | null} before @param {string | null} after */
 export function buildChange(before, after) {
-  return h("span", { class: "change" }, h("del", null, valueOf(before)), h("span", { class: "arrow" }, " → "), h("ins", null, valueOf(after)));
+  return h("span", { class: "change" }, h("del", null, buildValue(before)), h("span", { class: "arrow" }, " → "), h("ins", null, buildValue(after)));
 }
 
-/** @param {string | null} value */
-function valueOf(value) {
-  if (value === null || value === undefined) return h("span", { class: "none" }, "(none)");
-  return value === "" ? h("span", { class: "none" }, "(empty)") : datum(value);
+/** Build the value of a tag; one that is not there or empty is said in words. @param {string | null} value */
+export function buildValue(value) {
+  if (value === null || value === undefined) return h("span", { class: "no-value" }, "(none)");
+  return value === "" ? h("span", { class: "no-value" }, "(empty)") : datum(value);
 }

@@ -2,7 +2,7 @@
 
 import { datum, h, replace, setText } from "./dom.js";
 import { counted, grouped, percent } from "./format.js";
-import { ageSince, buildChange, longText, notice, objectLink, shareBar, showProblem } from "./parts.js";
+import { ageSince, buildChange, buildValue, longText, notice, objectLink, shareBar, showProblem } from "./parts.js";
 import { Refresher } from "./refresh.js";
 import { stateBadge } from "./states.js";
 
@@ -161,7 +161,8 @@ function buildShare(counts, total) {
 const LEFT_COLUMNS = [
   { title: "Resource", cell: (entry) => datum(entry.resource, "mono") },
   { title: "Tag", cell: (entry) => datum(entry.tag || "all of them") },
-  { title: "Is → asked for", cell: (entry) => buildChange(entry.is, entry.wanted) },
+  { title: "Is", cell: (entry) => buildValue(entry.is) },
+  { title: "Asked for", cell: (entry) => buildValue(entry.wanted) },
   { title: "Why", cell: (entry) => longText(entry.why) },
 ];
 /** @type {Column[]} */
