@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.cloud_stand_in import forgotten_services, left
 from harness.page_laptop import Laptop, laptop
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def row(name: str) -> str:
     return f".rows > .row[data-key='AWSCluster/default/{name}']"
 
 
-def make(world: Laptop, viewer: Viewer, name: str) -> None:
-    """Make a cluster of one zone and look at the list until it is Ready."""
-    world.apply(name, network={"vpc": {"availabilityZoneUsageLimit": 1}})
+def make(world: Laptop, viewer: Viewer, name: str, zones: int = 1) -> None:
+    """Make a cluster and look at the list until it is Ready."""
+    world.apply(name, network={"vpc": {"availabilityZoneUsageLimit": zones}})
     viewer.open(world.url)
     viewer.go(f"#/?q={name}")
     viewer.sees("Ready", row(name))
@@ -74,6 +75,22 @@ def test_drift_is_repaired_before_the_eyes_of_a_viewer(viewer: Viewer, world: La
         "ec2", "DeleteTags", Resources=[subnet["id"]], Tags=[{"Key": "kubernetes.io/role/internal-elb"}]
     )
     viewer.sees("kubernetes.io/role/internal-elb", "main")
+
+
+def test_what_workloads_left_is_collected_before_the_eyes_of_a_viewer(viewer: Viewer, world: Laptop) -> None:
+    make(world, viewer, "collected", zones=2)
+    made = forgotten_services(world.simulator, "collected").made
+    viewer.go(f"{route('collected')}/deletion")
+    viewer.sees("load-balancer", "main")
+    viewer.sees("freehold gc plan collected", "main")
+    world.delete("collected")
+    viewer.go("#/")
+    viewer.sees("Deleting", row("collected"))
+    viewer.until(lambda: viewer.count(row("collected")) == 0, "the row of what is gone")
+    assert left(world.simulator, made) == []
+    viewer.go("#/audit")
+    viewer.sees("DeleteLoadBalancer", "main")
+    viewer.sees("(?i)verified|whole", "main")
 
 
 def test_a_blocked_delete_is_told_with_what_blocks_it_and_goes_on(viewer: Viewer, world: Laptop) -> None:
