@@ -24,9 +24,10 @@ from freehold.page.audit import AuditReader
 from freehold.page.audit_lines import AuditQuery
 from freehold.page.deletion import build_deletion
 from freehold.page.detail import build_detail
-from freehold.page.feed import Feed, Snapshot, build_key
+from freehold.page.feed import Feed, Snapshot
 from freehold.page.gate import Viewer, read_bearer
 from freehold.page.source import ObjectSource
+from freehold.page.stored_object import object_key
 from freehold.page.streams import Streams
 from freehold.page.tags import build_report
 from freehold.providers.objects.served_resources import resource_of
@@ -194,7 +195,7 @@ class PageApi:
         if not rights.allow(resource.kind, namespace):
             raise Problem(HTTPStatus.FORBIDDEN, f"{viewer.name} may not list {resource} {where}")
         await self._source.wait_until_listed()
-        key = build_key(resource.kind, Key(namespace, asked["name"]))
+        key = object_key(resource.kind, namespace, asked["name"])
         found = self._feed.find(key)
         if found is None:
             sentence = f"there is no {resource.kind} {asked['name'][:LONGEST_SHOWN]!r} {where}"

@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.kube.resources import Json, Resource, key_of
 from freehold.page.answers import dump_json
 from freehold.page.gate import Rights
+from freehold.page.stored_object import object_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -144,7 +145,7 @@ class Feed:
         raw = new if new is not None else old
         assert raw is not None  # one of the two is there
         namespace = raw["metadata"].get("namespace") or ""
-        key = build_key(resource.kind, Key(namespace, raw["metadata"]["name"]))
+        key = object_key(resource.kind, namespace, raw["metadata"]["name"])
         if new is None:
             if self._objects.pop(key, None) is not None:
                 self._count_place(resource, namespace, -1)
@@ -361,8 +362,3 @@ class Feed:
         """Let all viewers look whether there is something for them."""
         news, self._news = self._news, asyncio.Event()
         news.set()
-
-
-def build_key(kind: str, key: Key) -> str:
-    """Build the key of an object on the page."""
-    return f"{kind}/{key.namespace}/{key.name}"

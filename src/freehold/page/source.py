@@ -25,9 +25,10 @@ from freehold.kube.errors import KubeError
 from freehold.kube.resources import Key, Resource, key_of
 from freehold.kube.watch import ObjectChange, Reflector, WatchState
 from freehold.page.answers import Problem
-from freehold.page.feed import Feed, build_key
+from freehold.page.feed import Feed
 from freehold.page.gate import Rights
 from freehold.page.history import Histories
+from freehold.page.stored_object import object_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ class ObjectSource:
 
     def note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
         """Note what a pass over an object has brought back (repairs.RepairWatch)."""
-        self.histories.note_repairs(build_key(kind, key), repaired, self._settings.clock.now())
+        self.histories.note_repairs(object_key(kind, *key), repaired, self._settings.clock.now())
 
     def _note(self, resource: Resource, change: ObjectChange) -> None:
         if resource not in self._feed.resources:
@@ -101,7 +102,7 @@ class ObjectSource:
         if new is old:
             return
         self._feed.note(resource, old, new)
-        key = build_key(resource.kind, change.key)
+        key = object_key(resource.kind, *change.key)
         try:
             self.histories.note(key, old, new, self._settings.clock.now())
         except Exception:  # logged whole; the page lacks a bar, and the operator's watch goes on

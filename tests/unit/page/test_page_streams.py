@@ -35,6 +35,13 @@ async def read_names(events: EventReader) -> list[str]:
     return [*(row["name"] for row in message["changed"]), *message["gone"]]
 
 
+async def read_reset(events: EventReader) -> None:
+    """Read to the next reset."""
+    while (event := await events.read())[0] == "rows":
+        pass
+    assert event == ("reset", "{}")
+
+
 async def wait_for(page: ServedFeed, viewers: int) -> None:
     """Wait until so many streams are open."""
     async with asyncio.timeout(SECONDS):
@@ -86,11 +93,9 @@ async def test_more_or_less_rights_begin_anew(page: ServedFeed, gate: ReaderGate
         page.feed.note(WIDGETS, None, widget("one", namespace=namespace))
     async with page.stream(page.feed.seq, "of-a") as events:
         gate.readers["of-a"].namespaces = ["a", "b"]
-        while (event := await events.read())[0] == "rows":
-            pass
-        assert event == ("reset", "{}")
+        await read_reset(events)
         gate.readers["of-a"].namespaces = []
-        assert await events.read() == ("reset", "{}")
+        await read_reset(events)
         page.feed.note(WIDGETS, None, widget("two", namespace="a"))
         for _ in range(5):
             assert (await events.read_any())[0] == "beat"
