@@ -109,9 +109,13 @@ class View {
     if (this.tab) {
       const deleting = detail.row.deleting_since !== null;
       replace(this.facts);
-      return this.#once("plan", [plan, deleting], () => replace(this.body, ...(plan ? buildDeletion(plan, deleting) : [noDeletion("It is not known yet.")])));
+      return this.#once("plan", [plan, deleting], () =>
+        replace(this.body, ...(plan ? buildDeletion(plan, deleting) : [noDeletion("It is not known yet.")])),
+      );
     }
-    this.#once("facts", [detail.row, detail.conditions, detail.notes, detail.endpoint, detail.account], () => this.#showFacts(detail, now));
+    this.#once("facts", [detail.row, detail.conditions, detail.notes, detail.endpoint, detail.account], () =>
+      this.#showFacts(detail, now),
+    );
     if (!this.body.contains(this.resources.element)) replace(this.body, this.resources.element, this.timeline.element);
     this.timeline.update(detail.history, now, this.#prefix());
     await this.resources.update(detail.resources, detail.row.name, now);
@@ -145,7 +149,10 @@ class View {
   }
 
   #prefix() {
-    return sharedPrefix(this.#detail.resources.map((/** @type {{name: string}} */ each) => each.name), this.#detail.row.name);
+    return sharedPrefix(
+      this.#detail.resources.map((/** @type {{name: string}} */ each) => each.name),
+      this.#detail.row.name,
+    );
   }
 
   /** @param {import("./store.js").Change} change */
@@ -178,7 +185,12 @@ class View {
 function loadStyle() {
   if (document.getElementById("cluster-style")) return Promise.resolve();
   return new Promise((resolve) => {
-    const link = h("link", { id: "cluster-style", rel: "stylesheet", href: "/static/cluster.css", on: { load: () => resolve(), error: () => resolve() } });
+    const link = h("link", {
+      id: "cluster-style",
+      rel: "stylesheet",
+      href: "/static/cluster.css",
+      on: { load: () => resolve(), error: () => resolve() },
+    });
     document.head.append(link);
   });
 }

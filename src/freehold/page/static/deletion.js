@@ -43,7 +43,13 @@ export function buildDeletion(plan, deleting) {
     "section",
     { class: "goes", "aria-labelledby": "goes-title" },
     h("h2", { id: "goes-title" }, deleting ? "What is still to go" : "What would go"),
-    h("p", { class: "muted" }, count ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: each wave begins when the one before it has gone, as far as its resources are in each other.` : "Nothing: no resource is on record as this object's own."),
+    h(
+      "p",
+      { class: "muted" },
+      count
+        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: a resource goes when all that needs it has gone.`
+        : "Nothing: no resource is on record as this object's own.",
+    ),
     h("ol", { class: "waves" }, waves),
   );
   return [buildCommands(plan, deleting), goes, buildStays(plan.stays), buildCollection(plan.collection)];
@@ -55,9 +61,17 @@ function buildCommands(plan, deleting) {
     "section",
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
     h("h2", { id: "deletion-commands-title" }, deleting ? "It is being deleted" : "This page deletes nothing"),
-    plan.notes.length > 0 && h("ul", { class: "notes" }, plan.notes.map((note) => h("li", null, longText(note)))),
+    plan.notes.length > 0 &&
+      h(
+        "ul",
+        { class: "notes" },
+        plan.notes.map((note) => h("li", null, longText(note))),
+      ),
     plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
-    plan.command && [h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"), copyText(plan.command)],
+    plan.command && [
+      h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"),
+      copyText(plan.command),
+    ],
   );
 }
 
@@ -68,8 +82,12 @@ function buildWave(wave, index, total) {
     "li",
     { class: "wave" },
     h("h3", null, `Wave ${index + 1} of ${total}`, h("span", { class: "muted" }, ` · ${sayKinds(wave)}`)),
-    why && wave.length > 1 && h("p", { class: "muted" }, datum(clip(why, 400))),
-    h("ul", { class: "items" }, wave.map((item) => buildItem(wave.length > 1 && why ? { ...item, why: "" } : item))),
+    why && h("p", { class: "muted" }, datum(clip(why, 400))),
+    h(
+      "ul",
+      { class: "items" },
+      wave.map((item) => buildItem(why ? { ...item, why: "" } : item)),
+    ),
   );
 }
 
@@ -90,7 +108,12 @@ function buildItem({ kind, name, id, action, why }) {
     h(
       "div",
       { class: "item-body" },
-      h("p", { class: "item-name" }, datum(clip(name, 240)), action !== "delete" && h("span", { class: `item-action tone-${tone}` }, word)),
+      h(
+        "p",
+        { class: "item-name" },
+        datum(clip(name, 240)),
+        action !== "delete" && h("span", { class: `item-action tone-${tone}` }, word),
+      ),
       h("p", { class: "item-about" }, datum(clip(kind)), id && [" ", datum(clip(id, 240), "mono")]),
       why && longText(why, "item-why"),
     ),
@@ -103,21 +126,42 @@ function buildStays(stays) {
     "section",
     { class: "stays", "aria-labelledby": "stays-title" },
     h("h2", { id: "stays-title" }, "What stays, and why"),
-    stays.length ? h("ul", { class: "items" }, stays.map(buildItem)) : h("p", { class: "muted" }, "Nothing that is on record stays."),
+    stays.length
+      ? h("ul", { class: "items" }, stays.map(buildItem))
+      : h("p", { class: "muted" }, "Nothing that is on record stays."),
   );
 }
 
 /** @param {Deletion["collection"]} collection */
 function buildCollection({ collects, why, tasks, seen, command }) {
-  const verdict = collects === null ? "It is not known whether it is collected." : collects ? "It is collected with the cluster." : "It is not collected: it stays, and costs.";
+  const verdict =
+    collects === null
+      ? "It is not known whether it is collected."
+      : collects
+        ? "It is collected with the cluster."
+        : "It is not collected: it stays, and costs.";
   return h(
     "section",
     { class: "collection", "aria-labelledby": "collection-title" },
     h("h2", { id: "collection-title" }, "What workloads left in the cloud"),
     h("p", null, h("strong", null, verdict)),
     why && longText(why, "muted"),
-    tasks.length > 0 && [h("p", null, "What is looked for, in this order:"), h("ol", { class: "tasks" }, tasks.map((task) => h("li", null, datum(clip(task, 600)))))],
-    seen?.length > 0 && [h("p", null, "What this operator saw of it last:"), h("ul", { class: "tasks" }, seen.map((each) => h("li", null, datum(clip(each, 600)))))],
+    tasks.length > 0 && [
+      h("p", null, "What is looked for, in this order:"),
+      h(
+        "ol",
+        { class: "tasks" },
+        tasks.map((task) => h("li", null, datum(clip(task, 600)))),
+      ),
+    ],
+    seen?.length > 0 && [
+      h("p", null, "What this operator saw of it last:"),
+      h(
+        "ul",
+        { class: "tasks" },
+        seen.map((each) => h("li", null, datum(clip(each, 600)))),
+      ),
+    ],
     command && [h("p", null, "Ask the cloud what there is:"), copyText(command)],
   );
 }

@@ -25,7 +25,14 @@ const LEAST_COLUMNS = 3;
  */
 export function placeCards({ cards, lines }, { width, height, gap }) {
   const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: gap * 0.75, ranksep: gap * 3, edgesep: gap / 2, marginx: gap, marginy: gap });
+  graph.setGraph({
+    rankdir: "LR",
+    nodesep: gap * 0.75,
+    ranksep: gap * 3,
+    edgesep: gap / 2,
+    marginx: gap,
+    marginy: gap,
+  });
   const linked = new Set(lines.flatMap(({ from, to }) => [from, to]));
   const [inside, alone] = [cards.filter(({ id }) => linked.has(id)), cards.filter(({ id }) => !linked.has(id))];
   for (const { id } of inside) graph.setNode(id, { width, height });

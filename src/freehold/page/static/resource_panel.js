@@ -51,14 +51,34 @@ export function buildPanel(resource, all, now, actions) {
 export function buildGroupPanel(card, actions) {
   const [first] = card.members;
   const members = card.members.map((each) => h("li", null, linkTo(each.key, each, actions.onSelect)));
-  const open = h("button", { type: "button", class: "button", on: { click: () => actions.onOpen?.(card.id) } }, "Draw each in the graph");
-  return frame(`${card.members.length} × ${first.kind}`, "alike: they need the same kinds and belong to the same owner", actions.onClose, open, h("ul", { class: "links" }, members));
+  const open = h(
+    "button",
+    { type: "button", class: "button", on: { click: () => actions.onOpen?.(card.id) } },
+    "Draw each in the graph",
+  );
+  return frame(
+    `${card.members.length} × ${first.kind}`,
+    "alike: they need the same kinds and belong to the same owner",
+    actions.onClose,
+    open,
+    h("ul", { class: "links" }, members),
+  );
 }
 
 /** @param {string} kind @param {string} name @param {() => void} close @param {...import("./dom.js").Child} body */
 function frame(kind, name, close, ...body) {
-  const title = h("h3", { tabindex: "-1", id: "panel-title" }, datum(clip(kind), "panel-kind"), " ", datum(clip(name, 240), "panel-name"));
-  const button = h("button", { type: "button", class: "button panel-close", "aria-label": "Close the details", on: { click: close } }, "Close");
+  const title = h(
+    "h3",
+    { tabindex: "-1", id: "panel-title" },
+    datum(clip(kind), "panel-kind"),
+    " ",
+    datum(clip(name, 240), "panel-name"),
+  );
+  const button = h(
+    "button",
+    { type: "button", class: "button panel-close", "aria-label": "Close the details", on: { click: close } },
+    "Close",
+  );
   return h("aside", { class: "panel", "aria-labelledby": "panel-title" }, h("header", null, title, button), ...body);
 }
 
@@ -93,8 +113,21 @@ export function driftTable(drift) {
       h(
         "li",
         null,
-        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`)),
-        h("p", { class: "drift-change" }, h("span", { class: "sr-only" }, "from "), datum(clip(before, 400), "drift-before"), h("span", { "aria-hidden": "true" }, " → "), h("span", { class: "sr-only" }, " to "), datum(clip(after, 400), "drift-after")),
+        h(
+          "p",
+          { class: "drift-field" },
+          datum(clip(field)),
+          at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`),
+        ),
+        h(
+          "p",
+          { class: "drift-change" },
+          h("span", { class: "sr-only" }, "from "),
+          datum(clip(before, 400), "drift-before"),
+          h("span", { "aria-hidden": "true" }, " → "),
+          h("span", { class: "sr-only" }, " to "),
+          datum(clip(after, 400), "drift-after"),
+        ),
       ),
     ),
   );
@@ -106,7 +139,9 @@ function linkList(keys, byKey, select) {
   const items = keys.map((key) => h("li", null, linkTo(key, byKey.get(key), select)));
   const rest = items.splice(FEW);
   const list = h("ul", { class: "links" }, items);
-  return rest.length ? [list, h("details", null, h("summary", null, `${rest.length} more`), h("ul", { class: "links" }, rest))] : list;
+  return rest.length
+    ? [list, h("details", null, h("summary", null, `${rest.length} more`), h("ul", { class: "links" }, rest))]
+    : list;
 }
 
 /** @param {string} key @param {Resource | undefined} resource @param {(key: string) => void} select */

@@ -9,7 +9,10 @@ const GRAVITY = ["Blocked", "Unknown", "Surplus", "Deleting", "Waiting", "Kept",
 /** @type {Record<string, {word: string, meaning: string}>} */
 const OWNERSHIPS = {
   managed: { word: "managed", meaning: "made by Freehold for this object, and deleted with it" },
-  shared: { word: "shared", meaning: "made by Freehold and deleted with it; the cluster's own cloud provider uses it too" },
+  shared: {
+    word: "shared",
+    meaning: "made by Freehold and deleted with it; the cluster's own cloud provider uses it too",
+  },
   unmanaged: { word: "given", meaning: "was there before: it is used, never changed and never deleted" },
   unknown: { word: "undecided", meaning: "nothing proves yet whose it is" },
 };
