@@ -151,9 +151,7 @@ def test_a_reader_of_a_kind_in_a_namespace_sees_only_its_lines(log: Path) -> Non
     assert resources(read(log, may_see=see_only("AWSCluster", "other"), text="a")) == ["b"]
 
 
-@pytest.mark.parametrize(
-    "subject", ["AWSCluster team", "team/c1", " team/c1", "X /c1", "", "login aws"]
-)
+@pytest.mark.parametrize("subject", ["AWSCluster team", "team/c1", " team/c1", "X /c1", "", "login aws"])
 def test_what_is_of_no_namespace_is_for_those_who_see_all(log: Path, subject: str) -> None:
     write(log, "a", subject=subject)
     assert resources(read(log, may_see=lambda kind, namespace: bool(kind or namespace))) == []
