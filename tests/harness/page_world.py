@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from freehold.api import names
+from freehold.controllers.repairs import Repaired
 from freehold.controllers.settings import Settings
 from freehold.kube.config import Connection
 from freehold.kube.resources import Json, Key, Resource
@@ -59,6 +60,7 @@ class Watched:
     last: Json | None = None
 
     def __post_init__(self) -> None:
+        self.harness.on_repair = self._note_repairs
         self.raw["metadata"].setdefault("creationTimestamp", stamp(self.harness.clock.now()))
 
     @property
@@ -78,6 +80,9 @@ class Watched:
         new = None if self.harness.object.gone else json.loads(json.dumps(self.raw))
         self.histories.note(self.key, self.last, new, self.harness.clock.now())
         self.last = new
+
+    def _note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        self.histories.note_repairs(self.key, repaired, self.harness.clock.now())
 
     def run(self, until: Callable[[], bool], limit: float = 7200.0) -> None:
         """Run passes until ``until``."""
@@ -118,6 +123,24 @@ class Watched:
 def ready_cluster() -> Watched:
     """An AWSCluster in three zones that is ready."""
     return Watched(AwsHarness(named(aws_cluster(), "prod"))).up()
+
+
+def drifted_cluster() -> Watched:
+    """An AWSCluster of which somebody changed an attribute, a rule and deleted a table, and which was brought back."""
+    found = Watched(AwsHarness(named(aws_cluster(network=ONE_ZONE), "web"))).up()
+    found.for_a_while(700)
+    rows = {row["kind"]: row["id"] for row in found.harness.status()["resources"]}
+    public = next(row["id"] for row in found.harness.status()["resources"] if "subnet-public" in row["name"])
+    strangers = Strangers(found.harness.cloud)
+    strangers.call("ec2", "ModifySubnetAttribute", {"SubnetId": public, "MapPublicIpOnLaunch": {"Value": False}})
+    strangers.delete(rows["route-table"])
+    rules = strangers.call("ec2", "DescribeSecurityGroups", {"GroupIds": [rows["security-group"]]})
+    allowed = rules["SecurityGroups"][0]["IpPermissions"]
+    strangers.call(
+        "ec2", "RevokeSecurityGroupIngress", {"GroupId": rows["security-group"], "IpPermissions": allowed[:1]}
+    )
+    found.for_a_while(1500)
+    return found
 
 
 def creating_cluster() -> Watched:
@@ -223,6 +246,7 @@ def build_samples() -> dict[str, Json]:
     worlds: dict[str, Watched] = {
         "ready": ready_cluster(),
         "creating": creating_cluster(),
+        "drifted": drifted_cluster(),
         "blocked": blocked_cluster(),
         "deleting": deleting_cluster(),
         "stuck": stuck_cluster(),

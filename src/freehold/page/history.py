@@ -12,6 +12,7 @@ from enum import StrEnum
 from math import inf
 from typing import Any, Final
 
+from freehold.controllers.repairs import Repaired
 from freehold.engine.outcomes import Repair
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json
@@ -192,14 +193,14 @@ class Histories:
         _Step(known, old, new, now).take()
         self._keep(key, known, size)
 
-    def note_repairs(self, key: str, repairs: Mapping[str, Sequence[Repair]], now: float) -> None:
-        """Note what was changed from outside and brought back, by key of the resource."""
+    def note_repairs(self, key: str, repaired: Repaired, now: float) -> None:
+        """Note what was changed from outside and brought back."""
         known = self._known.get(key) or _Memory()
         size = known.size if key in self._known else 0
         if known.last is None or known.last.ended is not None:
             known.last = History(Operation.REPAIR, now, complete=True, ended=now)
-        for resource, several in list(repairs.items())[:MOST_BARS_OF_ONE]:
-            kind, _, name = resource.partition("/")
+        for (kind, name), several in list(repaired.items())[:MOST_BARS_OF_ONE]:
+            resource = resource_key(kind, name)
             if known.last.operation is Operation.REPAIR:
                 known.last.bars.setdefault(resource, Bar(kind, name, now, now, now))
             known.repairs += [RepairNote(now, resource, each) for each in several]

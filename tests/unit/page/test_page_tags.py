@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from freehold.engine.errors import Denied
 from freehold.kube.resources import Key
 from freehold.page.tags import build_report
+from freehold.tags.cloud_reconcile import CloudReconciler
+from freehold.tags.pass_hooks import PassHooks
 from freehold.tags.pass_summary import MOST_LISTED, PassSummaries, TagStanding, summarize
 from freehold.tags.policy.approval import ApprovalNeeded, Approver
 from freehold.tags.policy.key_decision import Rules
@@ -15,6 +20,7 @@ from freehold.tags.policy.limits import LimitPolicy
 from freehold.tags.policy.outcome import Outcome, repairs_of
 from freehold.tags.policy.plan import ResourcePlan
 from freehold.tags.policy.references import Refused
+from harness.metadata import CLASSIFIER, Lab
 from harness.tagged_fleet import claim, plan, plan_resource, update, volume, wrote
 
 KEY = Key("team", "tags")
@@ -150,3 +156,50 @@ def test_markup_and_marks_in_tags_stay_what_they_are() -> None:
 
 def test_standings_are_told_in_words_of_the_contract() -> None:
     assert len(report(outcome())["counts"]) == len(TagStanding)
+
+
+# -- of the metadata controller itself -----------------------------------------------------------------------------
+
+
+def watched(lab: Lab) -> PassSummaries:
+    """Let the lab's controller tell what each pass came to."""
+    passes = PassSummaries(lab.clock.now)
+    lab.process = CloudReconciler(replace(lab.means, hooks=PassHooks(passes)))
+    return passes
+
+
+def find(lab: Lab, passes: PassSummaries, name: str = "metadata") -> dict[str, Any]:
+    found = build_report(lab.clouds(), passes.find)["objects"]
+    return next(each for each in found if each["name"] == name)
+
+
+async def test_drift_that_the_controller_repaired_is_on_the_page() -> None:
+    lab = Lab()
+    first, second, _ = lab.groups(3)
+    passes = watched(lab)
+    await lab.apply_examples()
+    lab.wait()
+    await lab.settle()
+    assert find(lab, passes)["counts"]["as_wanted"] == 3 and find(lab, passes)["repaired"] == 0
+    lab.somebody_sets(first, env="mine")
+    lab.somebody_strips(second, "centre")
+    lab.wait()
+    await lab.settle()
+    found = find(lab, passes)
+    assert (found["phase"], found["counts"]["as_wanted"], found["repaired"]) == ("Ready", 3, 2)
+    repairs = {(each["resource"], each["tag"], each["was"], each["is"]) for each in found["repairs"]}
+    assert repairs == {(first, "env", "mine", "test"), (second, "centre", None, "eng")}
+
+
+@pytest.mark.parametrize("limit", ["POLICY_APPLY_PARTIAL", "POLICY_APPLY_STRICT"])
+async def test_what_the_controller_has_no_room_for_is_on_the_page(limit: str) -> None:
+    lab = Lab()
+    full = lab.group("full", **{CLASSIFIER: "owned"}, **{f"z{number}": "1" for number in range(48)})
+    lab.groups(1)
+    passes = watched(lab)
+    await lab.tags("tags", {"env": "test", "centre": "eng"})
+    await lab.cloud("metadata", "tags", controllerconfig={"limit": limit})
+    await lab.work()
+    found = find(lab, passes)
+    assert {each["resource"] for each in found["trimmed"]} == {full} and found["conflicts"] == []
+    assert (found["total"], found["counts"]["as_wanted"] + found["counts"]["left"]) == (2, 2)

@@ -12,6 +12,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.process_pages import HostPort
 from freehold.cli.local.serving_address import keep_token
 from freehold.cli.local.state_directory import StateDirectory, write_whole
+from freehold.cli.output.hints import where
 from freehold.cli.output.terminal import say
 from freehold.kube.client import KubeClient
 
@@ -33,7 +34,7 @@ def build_page(settings: Settings, audit: Sequence[Path], *, simulated: bool) ->
     """Build the page of an operator with these settings, which shows these audit logs."""
     from freehold.page.live import LivePage
 
-    return LivePage(settings, audit, simulated=simulated)
+    return LivePage(settings, audit, simulated=simulated, where=where(with_kubectl=True))
 
 
 @asynccontextmanager
@@ -77,6 +78,15 @@ async def serve_cluster_page(address: HostPort, page: LivePage, connection: Conn
             raise _refuse("--page-address", str(place), problem) from problem
         say(f"serving the live page on http://{found}/")
         yield
+
+
+def read_page_url(state: StateDirectory) -> str:
+    """Read the URL of the page that the server of a state directory serves, with its token; empty if there is none."""
+    port = _read_last_port(state)
+    try:
+        return f"http://{HOST}:{port}/#token={state.page_token.read_text().strip()}" if port else ""
+    except OSError:
+        return ""
 
 
 def _address(host: str, port: int) -> Address:
