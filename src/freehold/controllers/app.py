@@ -228,7 +228,7 @@ class Operator:
                 served, accounts, keeper, settings.clock, recorder, others, claims,
                 Collections(settings.clock, others.list_stored),
                 collects=collects_new_objects(served, settings.gates), reader=client,
-                secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.process.count_repairs,
+                secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.report_repairs,
             )  # fmt: skip
             work = self._build_work(client, served, reconciler, keeper, leadership)
             self._served[served.kind] = work.controller, reconciler.look_log

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from freehold.controllers.controller import Reconcile, ReconcileEnd
+from freehold.controllers.repairs import Repaired, RepairWatch, ignore_repairs
 from freehold.engine.port import Port
 from freehold.kube.resources import Key, Resource
 from freehold.kube.watch import ObjectChange
@@ -81,7 +82,7 @@ class Observers:
     """All observers of one operator. ``passes``, ``changes`` and ``readiness`` are those of the metadata controller.
 
     ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port. ``process`` is told of the process itself,
-    ``note_change`` of each change of a cached object.
+    ``note_change`` of each change of a cached object, ``note_repairs`` of what was changed from outside.
     """
 
     passes: tuple[Observer, ...] = ()
@@ -92,6 +93,7 @@ class Observers:
     readiness: tuple[ReadyObserver, ...] = ()
     process: ProcessObserver = NOBODY
     note_change: Callable[[Resource, ObjectChange], None] = ignore_change
+    note_repairs: RepairWatch = ignore_repairs
 
     def report_ready(self, key: Key, is_ready: bool) -> None:
         """Call every ReadyObserver."""
@@ -102,6 +104,11 @@ class Observers:
         """Call every observer of passes (tags.pass_hooks)."""
         for each in self.passes:
             each(key, outcomes)
+
+    def report_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        """Count the resources that were repaired, and call the observer of repairs."""
+        self.process.count_repairs(kind, len(repaired))
+        self.note_repairs(kind, key, repaired)
 
 
 NO_OBSERVERS = Observers()

@@ -12,8 +12,8 @@ from freehold.demo.acts import Act
 from freehold.demo.checks import NotSo
 from freehold.demo.stage import ServedSession, Stage
 from freehold.kube.resources import Json, key_of
-from freehold.page.feed import build_key
 from freehold.page.live import list_shown
+from freehold.page.stored_object import object_key
 from freehold.providers.registry import PROVIDERS, Kinds
 
 
@@ -22,11 +22,11 @@ async def check_page(stage: Stage, acts: Sequence[Act], serving: ServedSession) 
     rows = {row["key"]: row for row in await _fetch_rows(stage.page)}
     kinds = list_shown(Kinds(PROVIDERS))
     listed = {each: await serving.session.client.list(each) for each in kinds}
-    stored = {build_key(each.kind, key_of(raw)) for each, found in listed.items() for raw in found.items}
+    stored = {object_key(each.kind, *key_of(raw)) for each, found in listed.items() for raw in found.items}
     if set(rows) != stored:
         raise NotSo(f"the page and the API server differ in {', '.join(sorted(set(rows) ^ stored))}")
     for resource, key in [each for act in acts for each in act.followed]:
-        _require_ready(rows, build_key(resource.kind, key))
+        _require_ready(rows, object_key(resource.kind, *key))
     ready = sum(row["phase"] == "Ready" for row in rows.values())
     stage.tell_checked_step(
         f"the live page shows each object that the API server has: {len(rows)}, of which {ready} are Ready",

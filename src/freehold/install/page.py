@@ -21,6 +21,7 @@ def describe_page() -> list[Tree]:
         "spec": {
             "type": "ClusterIP",
             "selector": dict(SELECTOR),
+            "sessionAffinity": "ClientIP",  # what changes follows a list only from the replica that gave the list
             "ports": [{"name": "page", "port": 80, "protocol": "TCP", "targetPort": "page"}],
         },
     }

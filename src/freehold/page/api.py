@@ -24,9 +24,10 @@ from freehold.page.audit import AuditReader
 from freehold.page.audit_lines import AuditQuery
 from freehold.page.deletion import build_deletion
 from freehold.page.detail import build_detail
-from freehold.page.feed import Feed, Snapshot, build_key
+from freehold.page.feed import Feed, Snapshot
 from freehold.page.gate import Viewer, read_bearer
 from freehold.page.source import ObjectSource
+from freehold.page.stored_object import object_key
 from freehold.page.streams import Streams
 from freehold.page.tags import build_report
 from freehold.providers.objects.served_resources import resource_of
@@ -43,11 +44,15 @@ NO_NAMESPACE = "-"
 
 @dataclass(frozen=True)
 class PageFacts:
-    """What a session is told of the process. ``started`` is domain time; ``simulated``: its clouds are simulated."""
+    """What a session is told of the process. ``started`` is domain time; ``simulated``: its clouds are simulated.
+
+    ``where`` says which options the commands on the page need, empty for none.
+    """
 
     version: str
     started: float
     simulated: bool
+    where: str
 
 
 class KeptAnswers:
@@ -106,6 +111,7 @@ class PageApi:
                 "namespaces": sorted(seen - {""}),
                 "started": self._facts.started,
                 "leads": self._source.operator.leads(),
+                "where": self._facts.where,
                 "server": _hide_credentials(self._settings.kube.server),
             },
         )
@@ -119,7 +125,7 @@ class PageApi:
         name = ("objects", snapshot.seq, rights, packed)
         body = self._kept.find(name, None)
         if body is None:
-            body = _join_rows(snapshot, self._source.list_unread())
+            body = _join_rows(snapshot, self._source.list_unread(rights))
             body = self._kept.keep(name, None, await asyncio.to_thread(gzip.compress, body, 5) if packed else body)
         headers = {"Vary": "Accept-Encoding", **({"Content-Encoding": "gzip"} if packed else {})}
         return web.Response(body=body, content_type="application/json", headers=headers)
@@ -171,10 +177,10 @@ class PageApi:
         return await build_json(request, await self._audit.read(asked, may_see))
 
     def _list_places(self, key: str) -> Mapping[Resource, Collection[str]]:
-        """List where there are objects, and the place of this one, which may have gone."""
+        """List all places of which lines may tell: also of objects that have gone, as the one of this key may have."""
         kind, _, rest = key.partition("/")
         namespace = rest.partition("/")[0]
-        places = self._feed.places
+        places = self._feed.known_places
         return {each: names | {namespace} if each.kind == kind else names for each, names in places.items()}
 
     async def _find_object(self, request: web.Request, viewer: Viewer) -> tuple[Resource, Json, str]:
@@ -189,7 +195,7 @@ class PageApi:
         if not rights.allow(resource.kind, namespace):
             raise Problem(HTTPStatus.FORBIDDEN, f"{viewer.name} may not list {resource} {where}")
         await self._source.wait_until_listed()
-        key = build_key(resource.kind, Key(namespace, asked["name"]))
+        key = object_key(resource.kind, namespace, asked["name"])
         found = self._feed.find(key)
         if found is None:
             sentence = f"there is no {resource.kind} {asked['name'][:LONGEST_SHOWN]!r} {where}"

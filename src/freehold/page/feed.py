@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.kube.resources import Json, Resource, key_of
 from freehold.page.answers import dump_json
 from freehold.page.gate import Rights
+from freehold.page.stored_object import object_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ RECHECK_SECONDS = 5.0
 """Seconds between looks whether a row changes by time alone."""
 LINGER_SECONDS = 30.0
 """Seconds after a request during which somebody counts as looking."""
+MOST_NAMESPACES = 1000
+"""Namespaces that are remembered when no object is in them any more."""
 MOST_MESSAGES = 128
 MOST_ROWS_KEPT = 10_000
 
@@ -116,6 +119,7 @@ class Feed:
         self._stale: set[str] = set()
         self._namespaces: Counter[tuple[Resource, str]] = Counter()
         self._places: Mapping[Resource, frozenset[str]] | None = None
+        self._seen_namespaces: dict[str, None] = {}
         self._seq = secrets.randbelow(_EPOCHS) * _EPOCH
         self._messages: deque[Message] = deque()
         self._kept = 0
@@ -141,7 +145,7 @@ class Feed:
         raw = new if new is not None else old
         assert raw is not None  # one of the two is there
         namespace = raw["metadata"].get("namespace") or ""
-        key = build_key(resource.kind, Key(namespace, raw["metadata"]["name"]))
+        key = object_key(resource.kind, namespace, raw["metadata"]["name"])
         if new is None:
             if self._objects.pop(key, None) is not None:
                 self._count_place(resource, namespace, -1)
@@ -186,9 +190,14 @@ class Feed:
         return self._places
 
     @property
-    def unbuilt(self) -> list[str]:
-        """The keys of objects of which no row could be made."""
-        return sorted(self._unbuilt)
+    def unbuilt(self) -> list[tuple[Resource, Json]]:
+        """The objects of which no row could be made."""
+        return [self._objects[key] for key in sorted(self._unbuilt) if key in self._objects]
+
+    @property
+    def known_places(self) -> Mapping[Resource, frozenset[str]]:
+        """All resources, each in all namespaces in which there is an object or was one."""
+        return {each: frozenset(self._seen_namespaces) for each in self.resources}
 
     def _count_place(self, resource: Resource, namespace: str, step: int) -> None:
         place = (resource, namespace)
@@ -198,6 +207,9 @@ class Feed:
             self._places = None
         elif self._namespaces[place] == step:
             self._places = None
+            self._seen_namespaces[namespace] = None
+            if len(self._seen_namespaces) > MOST_NAMESPACES:
+                del self._seen_namespaces[next(iter(self._seen_namespaces))]
 
     # --- viewers -------------------------------------------------------------------------------
 
@@ -350,8 +362,3 @@ class Feed:
         """Let all viewers look whether there is something for them."""
         news, self._news = self._news, asyncio.Event()
         news.set()
-
-
-def build_key(kind: str, key: Key) -> str:
-    """Build the key of an object on the page."""
-    return f"{kind}/{key.namespace}/{key.name}"

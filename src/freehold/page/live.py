@@ -31,13 +31,14 @@ from freehold.tags.pass_summary import PassSummaries
 class LivePage:
     """The page of one process. It looks on from the operator's beginning, and is served whenever that is wanted.
 
-    ``audit``: the logs that it shows. ``simulated``: the clouds are simulated.
+    ``audit``: the logs that it shows. ``simulated``: the clouds are simulated. ``where``: which options the commands on
+    the page need, as a sentence.
     """
 
-    def __init__(self, settings: Settings, audit: Sequence[Path], *, simulated: bool) -> None:
+    def __init__(self, settings: Settings, audit: Sequence[Path], *, simulated: bool, where: str = "") -> None:
         clock = settings.clock
         self._settings = settings
-        self._facts = PageFacts(__version__, clock.now(), simulated)
+        self._facts = PageFacts(__version__, clock.now(), simulated, where)
         self._feed = Feed(self._build_row, list_shown(settings.kinds), clock.now)
         self._source = ObjectSource(self._feed, settings)
         self._tags = PassSummaries(clock.now)
@@ -47,7 +48,8 @@ class LivePage:
         """Return the settings of an operator that this page looks at."""
         before = settings.observers
         passes: tuple[Observer, ...] = (*before.passes, self._tags)
-        observers = replace(before, passes=passes, note_change=self._source.note_served)
+        source = self._source
+        observers = replace(before, passes=passes, note_change=source.note_served, note_repairs=source.note_repairs)
         return replace(settings, observers=observers)
 
     def attach(self, operator: ServingOperator) -> None:

@@ -167,7 +167,7 @@ class PageServer:
             raise Problem(HTTPStatus.BAD_REQUEST, sentence)
         if not self._loopback_only:
             return
-        named = [f"http://{host}" for host in request.headers.getall("Host", [])]
+        named = [f"http://{host}" for host in request.headers.getall("Host", [""])]
         for url in (*named, *request.headers.getall("Origin", [])):
             if not is_loopback(url):  # a name that a stranger's page makes lead here
                 raise Problem(HTTPStatus.FORBIDDEN, "this page is served to this machine alone: open it at 127.0.0.1")

@@ -17,15 +17,18 @@ from typing import Protocol
 from freehold.controllers.controller import Controller
 from freehold.controllers.keyring.opening import open_ring_store
 from freehold.controllers.keyring.stored_form import RingError
+from freehold.controllers.repairs import Repaired
 from freehold.controllers.settings import Settings
 from freehold.engine.keys import KeyRing
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import KubeError
-from freehold.kube.resources import Resource
+from freehold.kube.resources import Key, Resource, key_of
 from freehold.kube.watch import ObjectChange, Reflector, WatchState
 from freehold.page.answers import Problem
-from freehold.page.feed import Feed, build_key
+from freehold.page.feed import Feed
+from freehold.page.gate import Rights
 from freehold.page.history import Histories
+from freehold.page.stored_object import object_key
 
 _LOG = logging.getLogger(__name__)
 
@@ -87,6 +90,10 @@ class ObjectSource:
             self._forget()
         self._note(resource, change)
 
+    def note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        """Note what a pass over an object has brought back (repairs.RepairWatch)."""
+        self.histories.note_repairs(object_key(kind, *key), repaired, self._settings.clock.now())
+
     def _note(self, resource: Resource, change: ObjectChange) -> None:
         if resource not in self._feed.resources:
             return
@@ -95,7 +102,7 @@ class ObjectSource:
         if new is old:
             return
         self._feed.note(resource, old, new)
-        key = build_key(resource.kind, change.key)
+        key = object_key(resource.kind, *change.key)
         try:
             self.histories.note(key, old, new, self._settings.clock.now())
         except Exception:  # logged whole; the page lacks a bar, and the operator's watch goes on
@@ -118,15 +125,17 @@ class ObjectSource:
                 raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
             await asyncio.sleep(LOOK_SECONDS)
 
-    def list_unread(self) -> list[str]:
-        """Say what is not shown, or not as it is now, and why."""
+    def list_unread(self, rights: Rights) -> list[str]:
+        """Say what is not shown, or not as it is now, and why, as far as these rights allow."""
         found = [
             f"{each.resource} cannot be read, so what is shown of them may be old: {each.problem}"
             for each in self._find_reflectors()
             if each.state in (WatchState.REFUSED, WatchState.FAILING)
         ]
         defects = [
-            f"{key} cannot be shown, which is a defect: the operator's log tells more" for key in self._feed.unbuilt
+            f"{resource.kind} {key_of(raw)} cannot be shown, which is a defect: the operator's log tells more"
+            for resource, raw in self._feed.unbuilt
+            if rights.allow(resource.kind, key_of(raw).namespace)
         ]
         return [*found, *defects]
 

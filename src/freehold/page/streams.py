@@ -56,20 +56,20 @@ class Streams:
                 return response
             try:
                 await self._follow(stream, token)
+            except (TokenRefused, GateUnavailable):
+                pass  # it ends here: the viewer connects again, and hears why
             except ConnectionError:  # it has gone, or takes nothing: what is still to be sent is dropped
                 if request.transport is not None:
                     request.transport.abort()
         return response
 
     async def _follow(self, stream: _Stream, token: str) -> None:
+        """Send what changes, and beats. Raises TokenRefused, GateUnavailable, ConnectionError."""
         beat_at = time.monotonic()
         await stream.send_news()
         while not self._closing:
             if time.monotonic() >= beat_at:
-                try:
-                    await stream.read_rights(await self._gate.identify(token))
-                except (TokenRefused, GateUnavailable):
-                    return  # the viewer connects again, and hears why
+                await stream.read_rights(await self._gate.identify(token))
                 await stream.send_beat(self._now())
                 beat_at = time.monotonic() + self._beat
             if not await stream.send_news():

@@ -12,6 +12,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.process_pages import HostPort
 from freehold.cli.local.serving_address import keep_token
 from freehold.cli.local.state_directory import StateDirectory, write_whole
+from freehold.cli.output.hints import where
 from freehold.cli.output.terminal import say
 from freehold.kube.client import KubeClient
 
@@ -33,7 +34,7 @@ def build_page(settings: Settings, audit: Sequence[Path], *, simulated: bool) ->
     """Build the page of an operator with these settings, which shows these audit logs."""
     from freehold.page.live import LivePage
 
-    return LivePage(settings, audit, simulated=simulated)
+    return LivePage(settings, audit, simulated=simulated, where=where(with_kubectl=True))
 
 
 @asynccontextmanager

@@ -1,0 +1,11 @@
+"""The samples of the page's JSON are what the page would send of the simulated objects today."""
+
+from __future__ import annotations
+
+from harness.page_world import SAMPLES, build_samples, format_sample
+
+
+def test_samples_are_current() -> None:
+    """Otherwise: python -m harness.page_world, in tests."""
+    found = {name: format_sample(content) for name, content in build_samples().items()}
+    assert {path.stem: path.read_text() for path in SAMPLES.glob("*.json")} == found
