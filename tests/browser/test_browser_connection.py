@@ -23,7 +23,7 @@ def test_a_page_outlives_its_operator(chromium: Browser, tmp_path: Path) -> None
     with laptop(tmp_path) as world, chromium.viewer(LOST) as viewer:
         world.apply("lasting", network={"vpc": {"availabilityZoneUsageLimit": 1}})
         viewer.open(world.url)
-        viewer.sees("Ready", ROW)
+        viewer.sees("Ready", f"{ROW} .cell-state")
         viewer.sees("Live", "#status")
         address = world.url
         world.stop()
@@ -41,11 +41,11 @@ def test_a_page_outlives_its_operator(chromium: Browser, tmp_path: Path) -> None
 
 
 def test_a_view_that_cannot_be_read_is_read_again_on_demand(chromium: Browser, tmp_path: Path) -> None:
-    with laptop(tmp_path) as world, chromium.viewer(LOST) as viewer:
+    with laptop(tmp_path) as world, chromium.viewer([*LOST, "could not be loaded", "imported module"]) as viewer:
         viewer.open(world.url)
         viewer.sees("There are no objects", "main")
         world.stop()
-        viewer.go("#/audit")
+        viewer.go("#/audit")  # whose module was not loaded yet
         viewer.sees("Try again", "main")
         world.start()
         viewer.sees("Live", "#status")
