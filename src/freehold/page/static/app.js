@@ -27,10 +27,10 @@
  * properties at the head of style.css. Links to objects: objectLink (parts.js) or objectHref (route.js).
  */
 
-import { Api } from "./api.js";
+import { Api, Problem } from "./api.js";
 import { Clock } from "./clock.js";
 import { buildBanner, showFoot, showStatus } from "./connection.js";
-import { replace } from "./dom.js";
+import { h, replace } from "./dom.js";
 import { Feed } from "./feed.js";
 import { notice, refreshAges, showProblem } from "./parts.js";
 import { parseRoute } from "./route.js";
@@ -68,6 +68,13 @@ const context = {
 
 /** @type {{name: string, module: any, root: HTMLElement} | null} */
 let shown = null;
+/** Where the page was scrolled to when a route was left, by hash: "back" returns there. @type {Map<string, number>} */
+const scrolled = new Map();
+/** Whether the route changes by a link of the page rather than by the browser's history. */
+let byLink = false;
+let hashBefore = location.hash;
+/** Version of the operator that served this page's files. */
+let servedVersion = "";
 /** Counts routes, so that a module that loads slowly does not replace a newer view. */
 let turn = 0;
 
@@ -76,34 +83,48 @@ function go(hash, options = {}) {
   if (hash === location.hash) return;
   if (options.replace) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
+  byLink = true;
   void showRoute();
 }
 
 async function showRoute() {
   if (session.takeFromAddress()) open();
   if (!session.token || feed.connection.state === "refused") return;
-  const before = context.route;
   const route = parseRoute(location.hash);
   context.route = route;
+  const top = byLink ? 0 : (scrolled.get(location.hash) ?? 0);
+  scrolled.set(hashBefore, scrollY);
+  hashBefore = location.hash;
+  byLink = false;
   markNavigation(route);
   if (route.view === "unknown") return showUnknown();
   const mine = ++turn;
   if (shown?.name === route.view && shown.module?.navigate) {
     return attempt(shown.root, () => shown.module.navigate(context));
   }
+  if (shown) main.focus({ preventScroll: true }); // a screen reader goes on from here
   leave();
-  const root = document.createElement("div");
-  root.className = `view view-${route.view}`;
+  const root = h("div", { class: `view view-${route.view}` });
   replace(main, root);
   shown = { name: route.view, module: null, root };
-  if (before.path !== route.path) scrollTo(0, 0);
   context.title(TITLES[route.view]);
   await attempt(root, async () => {
-    const module = await LOADERS[route.view]();
+    const module = await load(route.view);
     if (mine !== turn || shown?.root !== root) return;
     shown.module = module;
     await module.mount(root, context);
+    scrollTo(0, top);
   });
+}
+
+/** @param {keyof typeof LOADERS} view */
+async function load(view) {
+  try {
+    return await LOADERS[view]();
+  } catch (error) {
+    console.error(error);
+    throw new Problem(0, "This part of the page could not be loaded.");
+  }
 }
 
 /** @param {HTMLElement} root @param {() => Promise<void>} act */
@@ -156,12 +177,14 @@ function ask(refusal) {
   askForToken(main, refusal, (token) => {
     session.token = token;
     open();
+    main.focus();
     void showRoute();
   });
 }
 
 /** @param {import("./session.js").SessionInfo} info */
 function onSession(info) {
+  servedVersion ||= info.version;
   session.info = info;
   document.getElementById("nav").hidden = false;
   showFoot(document.getElementById("foot"), info);
@@ -182,9 +205,11 @@ function onConnection(connection) {
 
 function showConnection() {
   showStatus(status, feed.connection, session.info, context.now());
-  banner(feed.connection, session.info);
+  banner(feed.connection, Boolean(session.info) && session.info?.version !== servedVersion);
 }
 
+history.scrollRestoration = "manual";
+document.addEventListener("click", (event) => (byLink ||= Boolean(event.target.closest?.("a[href^='#']"))), { capture: true });
 addEventListener("hashchange", () => void showRoute());
 document.getElementById("skip").addEventListener("click", (event) => {
   // The hash is the route: the link must not replace it.

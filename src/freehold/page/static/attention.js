@@ -8,7 +8,7 @@ import { PHASES, shapeMark } from "./states.js";
 /** @typedef {import("./store.js").Row} Row @typedef {import("./store.js").Need} Need */
 
 /** Urgencies, the most urgent first. */
-const URGENCIES = {
+export const URGENCIES = {
   credentials: { word: "No credentials", shape: "key", tone: "blocked" },
   conflict: { word: "Conflict", shape: "unequal", tone: "blocked" },
   blocked: { word: "Blocked", shape: "stop", tone: "blocked" },

@@ -1,8 +1,8 @@
 /** Audit: who changed what, from which value to which, and whether the log of it is whole. */
 
-import { datum, h, replace, setText } from "./dom.js";
+import { h, replace, setText } from "./dom.js";
 import { clockTime, counted, day, grouped } from "./format.js";
-import { buildChange, longText, notice, objectLink, showProblem } from "./parts.js";
+import { buildChange, longText, notice, objectLink, shortText, showProblem } from "./parts.js";
 import { Refresher } from "./refresh.js";
 import { hrefWith } from "./route.js";
 import { shapeMark } from "./states.js";
@@ -237,10 +237,10 @@ function buildLine(line) {
     "li",
     { class: "log-line" },
     line.time === null ? h("span", { class: "log-time" }, "–") : h("time", { class: "log-time", datetime: new Date(line.time * 1000).toISOString() }, clockTime(line.time)),
-    h("span", { class: `log-outcome state tone-${tone}` }, shapeMark(shape, tone), datum(line.outcome)),
+    h("span", { class: `log-outcome state tone-${tone}` }, shapeMark(shape, tone), shortText(line.outcome)),
     h("span", { class: "log-object" }, key && [objectLink(key), onlyThis(key)]),
-    h("span", { class: "log-call" }, datum(line.call, "mono"), line.call && line.resource && " ", datum(line.resource)),
-    h("span", { class: "log-by" }, h("span", { class: "muted" }, "by "), datum(line.by)),
+    h("span", { class: "log-call" }, shortText(line.call, "mono"), line.call && line.resource && " ", shortText(line.resource)),
+    h("span", { class: "log-by" }, h("span", { class: "muted" }, "by "), shortText(line.by)),
     (line.reason || line.changes.length > 0) && h("div", { class: "log-more" }, line.reason && longText(line.reason, `tone-${tone}`), buildChanges(line)),
   );
 }
@@ -257,8 +257,8 @@ function buildChanges(line) {
   const items = line.changes.map((change, index) => h(
     "li",
     { hidden: index >= FEW },
-    change.resource !== line.resource && [datum(change.resource, "mono muted"), " "],
-    datum(change.tag, "change-tag"),
+    change.resource !== line.resource && [shortText(change.resource, "mono muted"), " "],
+    shortText(change.tag, "change-tag"),
     ": ",
     buildChange(change.before, change.after),
   ));

@@ -32,26 +32,32 @@ export function showStatus(root, connection, info, now) {
 }
 
 /**
- * Build the banner of a lost connection.
+ * Build the banner of a lost connection, and of an operator that is newer than this page's files.
  * @param {Element} root
  * @param {() => void} retry
- * @returns {(connection: import("./feed.js").Connection, info: import("./session.js").SessionInfo | null) => void}
+ * @returns {(connection: import("./feed.js").Connection, outdated: boolean) => void}
  */
 export function buildBanner(root, retry) {
   const title = h("strong", { role: "alert" });
   const text = h("span", null);
-  const button = h("button", { type: "button", class: "button", on: { click: retry } }, "Try now");
-  const body = h("div", { class: "banner", hidden: true }, shapeMark("stop", "blocked"), title, text, button);
+  const again = h("button", { type: "button", class: "button", on: { click: retry } }, "Try now");
+  const reload = h("button", { type: "button", class: "button", on: { click: () => location.reload() } }, "Reload");
+  const body = h("section", { class: "banner", "aria-label": "Connection", hidden: true }, shapeMark("stop", "blocked"), title, text, again, reload);
   replace(root, body);
-  return (connection, info) => {
+  return (connection, outdated) => {
     const lost = connection.state === "lost";
-    body.hidden = !lost;
-    setText(title, lost ? "Connection lost." : "");
-    if (!lost) return;
-    const wait = Math.ceil((connection.retry - Date.now()) / 1000);
-    const next = wait > 0 ? `Trying again in ${wait} s.` : "Trying again …";
-    setText(text, `${staleness(connection)} ${connection.problem} ${next}`);
+    body.hidden = !(lost || outdated);
+    again.hidden = !lost;
+    reload.hidden = lost;
+    setText(title, lost ? "Connection lost." : outdated ? "The operator was updated." : "");
+    setText(text, lost ? describeLoss(connection) : "Reload the page to see it as the new version shows it.");
   };
+}
+
+/** @param {import("./feed.js").Connection} connection */
+function describeLoss(connection) {
+  const wait = Math.ceil((connection.retry - Date.now()) / 1000);
+  return `${staleness(connection)} ${connection.problem} ${wait > 0 ? `Trying again in ${wait} s.` : "Trying again …"}`;
 }
 
 /** @param {import("./feed.js").Connection} connection */

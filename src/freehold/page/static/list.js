@@ -45,7 +45,7 @@ export function mount(root, given) {
   replace(
     root,
     h("div", { class: "section-head" }, h("h2", { id: "objects-title" }, "All objects"), parts.count),
-    h("div", { class: "toolbar", role: "search", "aria-label": "Filter objects" }, parts.text, parts.ns, parts.kind, parts.states, parts.reset),
+    h("div", { class: "toolbar", role: "search", "aria-label": "Filter objects" }, parts.text, parts.ns, parts.kind, parts.sort, parts.states, parts.reset),
     parts.bar,
     parts.grid,
     parts.empty,
@@ -81,13 +81,15 @@ function buildParts() {
     }),
     ns: buildSelect("Namespace", (value) => change({ ns: value })),
     kind: buildSelect("Kind", (value) => change({ kind: value })),
+    // Where there is no room for the heads of columns.
+    sort: buildSortSelect(),
     states: h("div", { class: "chips", role: "group", "aria-label": "State" }),
     reset: h("button", { type: "button", class: "quiet", hidden: true, on: { click: reset } }, "Clear filters"),
     bar: h("div", { class: "fleet" }),
     head,
     probe,
     body,
-    grid: h("div", { class: "grid", role: "grid", "aria-labelledby": "objects-title" }, h("div", { role: "rowgroup" }, head), probe, body),
+    grid: h("div", { class: "grid", role: "grid", "aria-labelledby": "objects-title" }, h("div", { class: "grid-head", role: "rowgroup" }, head), probe, body),
     empty: h("div", { class: "notice", hidden: true }),
   };
 }
@@ -95,6 +97,14 @@ function buildParts() {
 /** @param {string} label @param {(value: string) => void} onValue */
 function buildSelect(label, onValue) {
   return h("select", { "aria-label": label, data: { label }, on: { change: (event) => onValue(event.target.value) } });
+}
+
+function buildSortSelect() {
+  const options = COLUMNS.filter(({ sort }) => sort).map(({ title, sort }) => new Option(`By ${title.toLowerCase()}`, sort));
+  const select = buildSelect("Order", (value) => change({ sort: value }));
+  select.classList.add("filter-sort");
+  select.append(new Option("By namespace", ""), ...options);
+  return select;
 }
 
 /** @param {typeof COLUMNS[number]} column */
@@ -150,6 +160,7 @@ function showFilters(all, others) {
   fillSelect(parts.ns, "All namespaces", given.map((row) => row.namespace), filter.ns);
   fillSelect(parts.kind, "All kinds", given.map((row) => row.kind), filter.kind);
   if (parts.text.value !== filter.text) parts.text.value = filter.text;
+  parts.sort.value = filter.sort.replace("-", "");
   parts.reset.hidden = !(filter.ns || filter.kind || filter.text || filter.states.length);
   const counts = Object.fromEntries(PHASES.map((phase) => [phase, 0]));
   for (const row of others) counts[row.phase] = (counts[row.phase] ?? 0) + 1;

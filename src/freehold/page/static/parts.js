@@ -1,11 +1,13 @@
 /** Parts that several views use: ages that stay current, commands to copy, texts that may be long, empty states. */
 
-import { datum, h, replace, setText, svg } from "./dom.js";
+import { datum, h, plain, replace, setText, svg } from "./dom.js";
 import { age, dateTime } from "./format.js";
 import { objectHref } from "./route.js";
 
 /** Characters above which a text is folded. */
 const LONG = 320;
+/** Characters of a name or value that are shown; its middle is left out. */
+const SHORT = 200;
 
 /**
  * Build an age ("3 h 12 min") that app.js keeps current while it is on the page.
@@ -84,6 +86,19 @@ export function longText(text, className = "") {
 }
 
 /**
+ * Build a name or value of anybody's; the middle of a very long one is left out, and in its title.
+ * @param {string} text
+ * @param {string} [className]
+ * @returns {HTMLElement}
+ */
+export function shortText(text, className) {
+  if (text.length <= SHORT) return datum(text, className);
+  const element = datum(`${text.slice(0, SHORT / 2)} … ${text.slice(-SHORT / 4)}`, className);
+  element.title = plain(text);
+  return element;
+}
+
+/**
  * Build a link to an object, as "Kind namespace/name".
  * @param {string} key
  * @returns {HTMLElement}
@@ -93,10 +108,10 @@ export function objectLink(key) {
   return h(
     "a",
     { class: "object-link", href: objectHref(key) },
-    h("span", { class: "object-kind" }, datum(kind)),
+    h("span", { class: "object-kind" }, shortText(kind)),
     " ",
-    namespace && h("span", { class: "object-namespace" }, datum(namespace), "/"),
-    datum(name.join("/"), "object-name"),
+    namespace && h("span", { class: "object-namespace" }, shortText(namespace), "/"),
+    shortText(name.join("/"), "object-name"),
   );
 }
 
@@ -137,11 +152,11 @@ export function showProblem(root, error, again) {
 
 /** Build "before → after" of a value. @param {string | null} before @param {string | null} after */
 export function buildChange(before, after) {
-  return h("span", { class: "change" }, h("del", null, valueOf(before)), h("span", { class: "arrow" }, " → "), h("ins", null, valueOf(after)));
+  return h("span", { class: "change" }, h("del", null, buildValue(before)), h("span", { class: "arrow" }, " → "), h("ins", null, buildValue(after)));
 }
 
-/** @param {string | null} value */
-function valueOf(value) {
-  if (value === null || value === undefined) return h("span", { class: "none" }, "(none)");
-  return value === "" ? h("span", { class: "none" }, "(empty)") : datum(value);
+/** Build the value of a tag; one that is not there or empty is said in words. @param {string | null} value */
+export function buildValue(value) {
+  if (value === null || value === undefined) return h("span", { class: "no-value" }, "(none)");
+  return value === "" ? h("span", { class: "no-value" }, "(empty)") : shortText(value);
 }

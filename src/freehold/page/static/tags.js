@@ -1,8 +1,8 @@
 /** Tags: how far the tags that each CloudMetadata asks for are as wanted, what is in conflict, trimmed and repaired. */
 
-import { datum, h, replace, setText } from "./dom.js";
+import { h, replace, setText } from "./dom.js";
 import { counted, grouped, percent } from "./format.js";
-import { ageSince, buildChange, longText, notice, objectLink, shareBar, showProblem } from "./parts.js";
+import { ageSince, buildChange, buildValue, longText, notice, objectLink, shareBar, shortText, showProblem } from "./parts.js";
 import { Refresher } from "./refresh.js";
 import { stateBadge } from "./states.js";
 
@@ -159,15 +159,16 @@ function buildShare(counts, total) {
 
 /** @type {Column[]} */
 const LEFT_COLUMNS = [
-  { title: "Resource", cell: (entry) => datum(entry.resource, "mono") },
-  { title: "Tag", cell: (entry) => datum(entry.tag || "all of them") },
-  { title: "Is → asked for", cell: (entry) => buildChange(entry.is, entry.wanted) },
+  { title: "Resource", cell: (entry) => shortText(entry.resource, "mono") },
+  { title: "Tag", cell: (entry) => shortText(entry.tag || "all of them") },
+  { title: "Is", cell: (entry) => buildValue(entry.is) },
+  { title: "Asked for", cell: (entry) => buildValue(entry.wanted) },
   { title: "Why", cell: (entry) => longText(entry.why) },
 ];
 /** @type {Column[]} */
 const REPAIR_COLUMNS = [
-  { title: "Resource", cell: (entry) => datum(entry.resource, "mono") },
-  { title: "Tag", cell: (entry) => datum(entry.tag) },
+  { title: "Resource", cell: (entry) => shortText(entry.resource, "mono") },
+  { title: "Tag", cell: (entry) => shortText(entry.tag) },
   { title: "Was → is again", cell: (entry) => buildChange(entry.was, entry.is) },
   { title: "When", cell: (entry) => [ageSince(entry.at, context.now()), " ago"] },
 ];
