@@ -1,4 +1,4 @@
-/** Words and order of the states of resources, and of whose they are. Pure; how a state looks is in states.js. */
+/** Words and order of the states of resources, and of whose they are; how a state looks is in states.js. Pure. */
 
 /** States that ask for nothing more: what is in one of them is left out by "only what is not Ready". */
 const SETTLED = new Set(["Ready", "Gone", "NotCreated"]);

@@ -3,12 +3,13 @@
 import { datum, h, replace } from "./dom.js";
 import { age, clockTime, counted, dateTime } from "./format.js";
 import { clip } from "./resource_panel.js";
+import { isNarrow, widthInRem } from "./room.js";
 import { chooseBars, findTicks, isWaiting, orderBars, piecesOf, spanOf } from "./timeline_model.js";
 
 /** Bars that are shown at first. */
 const FIRST = 40;
-/** Steps on the axis, on a wide screen and a narrow one. */
-const [STEPS, FEW_STEPS] = [5, 3];
+/** Width of a step on the axis at least, in rem; the share of the page that the axis has, if there is room beside it. */
+const [STEP, SHARE] = [8, 0.5];
 /** Share of the axis after which a step has no room for its words. */
 const LAST = 0.88;
 
@@ -148,8 +149,8 @@ function buildLegend(complete) {
  */
 function buildTable(history, bars, now, prefix) {
   const span = spanOf(history, now);
-  const narrow = matchMedia("(max-width: 48rem)").matches;
-  const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
+  const steps = Math.max(2, Math.floor((widthInRem() * (isNarrow() ? 1 : SHARE)) / STEP));
+  const ticks = findTicks(span, steps);
   const length = span.ended - span.begun;
   const axis = h(
     "div",
