@@ -140,7 +140,10 @@ class View {
     this.#once("gone", this.key, () => replace(this.gone, buildGone(this.key, this.context.now())));
   }
 
-  /** Build a part only if what it shows is new: selections, folds and the focus stay. @param {string} part @param {unknown} data @param {() => void} build */
+  /**
+   * Build a part only if what it shows is new: selections, folds and the focus stay.
+   * @param {string} part @param {unknown} data @param {() => void} build
+   */
   #once(part, data, build) {
     const shown = JSON.stringify(data) ?? "";
     if (this.#shown[part] === shown) return;

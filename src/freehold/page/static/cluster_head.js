@@ -106,7 +106,10 @@ export function buildFacts(detail, now) {
   ];
 }
 
-/** @param {{type: string, status: string, reason: string, message: string, since: number | null}[]} conditions @param {number} now */
+/**
+ * @param {{type: string, status: string, reason: string, message: string, since: number | null}[]} conditions
+ * @param {number} now
+ */
 function buildConditions(conditions, now) {
   const rows = conditions.map(({ type, status, reason, message, since }) =>
     h(

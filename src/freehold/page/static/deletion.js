@@ -24,7 +24,10 @@ import { shapeMark } from "./states.js";
  * @property {string[]} notes
  */
 
-/** How what becomes of a resource looks and is called. @type {Record<string, [import("./states.js").Shape, import("./states.js").Tone, string]>} */
+/**
+ * How what becomes of a resource looks and is called.
+ * @type {Record<string, [import("./states.js").Shape, import("./states.js").Tone, string]>}
+ */
 const ACTIONS = {
   delete: ["minus", "deleting", "is deleted"],
   keep: ["dot", "paused", "is kept"],
@@ -47,7 +50,7 @@ export function buildDeletion(plan, deleting) {
       "p",
       { class: "muted" },
       count
-        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: a resource goes when all that needs it has gone.`
+        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: each goes when all that needs it has gone.`
         : "Nothing: no resource is on record as this object's own.",
     ),
     h("ol", { class: "waves" }, waves),

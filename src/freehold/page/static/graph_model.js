@@ -159,7 +159,9 @@ export function reduceNeeds(needs) {
   );
 }
 
-/** @param {string} start @param {Map<string, Set<string>>} needs @returns {Set<string>} all that it needs, by any way */
+/**
+ * @param {string} start @param {Map<string, Set<string>>} needs @returns {Set<string>} all that it needs, by any way
+ */
 function reachFrom(start, needs) {
   const found = new Set();
   const open = [...(needs.get(start) ?? [])];

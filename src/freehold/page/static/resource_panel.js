@@ -23,7 +23,8 @@ const LONGEST_COPY = 1500;
 
 /**
  * Build the panel of a resource.
- * @param {Resource} resource @param {Resource[]} all @param {number} now @param {Actions} actions @returns {HTMLElement}
+ * @param {Resource} resource @param {Resource[]} all @param {number} now @param {Actions} actions
+ * @returns {HTMLElement}
  */
 export function buildPanel(resource, all, now, actions) {
   const byKey = new Map(all.map((each) => [each.key, each]));
@@ -110,7 +111,12 @@ export function driftList(drift) {
     h(
       "li",
       null,
-      h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`)),
+      h(
+        "p",
+        { class: "drift-field" },
+        datum(clip(field)),
+        h("span", { class: "muted" }, at === null ? "" : ` ${dateTime(at)}`),
+      ),
       h("p", { class: "drift-change" }, buildChange(before, after)),
     ),
   );

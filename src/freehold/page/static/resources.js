@@ -43,7 +43,8 @@ export function sayDrift({ reason, drift }) {
 /**
  * Return the keys of those that a resource waits for. In a delete it may be said only by its reason: then they are
  * those that need it and have not gone.
- * @param {import("./graph_model.js").Resource} resource @param {import("./graph_model.js").Resource[]} all @returns {string[]}
+ * @param {import("./graph_model.js").Resource} resource @param {import("./graph_model.js").Resource[]} all
+ * @returns {string[]}
  */
 export function findWaits(resource, all) {
   if (resource.waits_for.length || resource.reason !== "WaitingForDependents") return resource.waits_for;

@@ -68,7 +68,9 @@ export class ResourcesView {
     );
   }
 
-  /** @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now */
+  /**
+   * @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now
+   */
   async update(resources, name, now) {
     [this.#resources, this.#name, this.#now] = [this.#recall(resources), name, now];
     const counts = countStates(resources.map((each) => each.state));
@@ -243,6 +245,6 @@ function buildKeys() {
   return h(
     "p",
     { class: "graph-keys" },
-    "Drag or scroll to move, Ctrl and wheel to zoom. In the graph: arrow keys go from card to card, Enter shows details, Esc closes them.",
+    "Drag or scroll to move, Ctrl and wheel to zoom. Arrow keys go from card to card, Enter shows details, Esc closes them.",
   );
 }

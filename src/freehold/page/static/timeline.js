@@ -8,7 +8,9 @@ import { chooseBars, findTicks, isWaiting, orderBars, piecesOf, spanOf } from ".
 
 /** Bars that are shown at first. */
 const FIRST = 40;
-/** Width of a step on the axis at least, in rem; the share of the page that the axis has, if there is room beside it. */
+/**
+ * Width of a step on the axis at least, in rem; the share of the page that the axis has, if there is room beside it.
+ */
 const [STEP, SHARE] = [8, 0.5];
 /** Share of the axis after which a step has no room for its words. */
 const LAST = 0.88;
@@ -33,7 +35,10 @@ export class Timeline {
     );
   }
 
-  /** @param {import("./timeline_model.js").History | null} history @param {number} now @param {string} prefix  of names */
+  /**
+   * @param {import("./timeline_model.js").History | null} history @param {number} now
+   * @param {string} prefix  of names
+   */
   update(history, now, prefix) {
     this.last = { history, now, prefix };
     const runs = history?.bars.some((bar) => bar.ended === null) ? Math.floor(now / 2) : 0;
@@ -93,7 +98,7 @@ function about(history, now) {
         "p",
         { class: "timeline-gap" },
         h("strong", null, "Incomplete: "),
-        "the operator has started since this began, so only what the status says is drawn: when each resource got where it is, not when its work began.",
+        "the operator has started since. Drawn is what the status says: when each resource got where it is.",
       ),
     critical.length > 0 &&
       h(
@@ -217,7 +222,10 @@ function buildRow(bar, history, span, ticks, now, prefix) {
   );
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {{begun: number}} span */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {{begun: number}} span
+ */
 function sayWhen(bar, history, span) {
   const after = (/** @type {number} */ time) => `+${age(time - span.begun)}`;
   if (isWaiting(bar, history)) return `waits for others since ${after(bar.begun)}`;
@@ -225,7 +233,10 @@ function sayWhen(bar, history, span) {
   return `${bar.waited_until > bar.begun ? "waited for others, " : ""}worked on from ${after(bar.waited_until)}`;
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {number} now */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {number} now
+ */
 function sayTook(bar, history, now) {
   if (isWaiting(bar, history)) return "waits";
   if (bar.waited_until === null)
