@@ -1,5 +1,6 @@
 /** The view of one object: its head, its resources, its timeline; in its other tab what a delete would do. */
 
+import { Problem } from "./api.js";
 import { buildFacts, buildGone, buildNeeds, buildTitle } from "./cluster_head.js";
 import { buildDeletion, noDeletion } from "./deletion.js";
 import { h, replace } from "./dom.js";
@@ -50,7 +51,8 @@ class View {
 
   /** @param {HTMLElement} root @param {any} context */
   constructor(root, context) {
-    [this.root, this.context] = [root, context];
+    this.root = root;
+    this.context = context;
     this.key = context.route.key;
     this.tab = context.route.tab;
     this.head = h("header", { class: "object-head" });
@@ -94,7 +96,7 @@ class View {
       if (this.#stop.signal.aborted) return;
       if (!this.#detail) throw error;
       // The connection is lost, which the frame says, or the object has gone.
-      if (error.status === 404) this.#showGone();
+      if (error instanceof Problem && error.status === 404) this.#showGone();
     } finally {
       this.#reading = false;
       if (this.#stale) this.#readSoon();

@@ -8,6 +8,8 @@ import { clip, copyText, stateWord } from "./resource_panel.js";
 import { objectHref } from "./route.js";
 import { shapeMark } from "./states.js";
 
+const OTHER = { word: "Needs somebody", shape: "dot", tone: "quiet" };
+
 /**
  * Build name, phase and the links between the parts of the view.
  * @param {string} key @param {import("./store.js").Row | undefined} row @param {string} tab @param {number} now
@@ -62,7 +64,7 @@ export function buildNeeds(needs, now) {
 
 /** @param {import("./store.js").Need} need @param {number} now */
 function buildNeed(need, now) {
-  const { word, shape, tone } = URGENCIES[need.urgency] ?? { word: need.urgency, shape: "dot", tone: "quiet" };
+  const { word, shape, tone } = URGENCIES[need.urgency] ?? OTHER;
   return h(
     "div",
     { class: `object-need tone-${tone}` },

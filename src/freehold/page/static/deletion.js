@@ -18,7 +18,7 @@ import { shapeMark } from "./states.js";
  * @typedef {object} Deletion
  * @property {Item[][]} waves
  * @property {Item[]} stays
- * @property {{collects: boolean | null, why: string, tasks: string[], seen?: string[], command: string}} collection
+ * @property {{collects: boolean | null, why: string, tasks: string[], seen: string[], command: string}} collection
  * @property {string} command
  * @property {string} plan_command
  * @property {string[]} notes
@@ -50,7 +50,7 @@ export function buildDeletion(plan, deleting) {
       "p",
       { class: "muted" },
       count
-        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: each goes when all that needs it has gone.`
+        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: each goes after all that needs it.`
         : "Nothing: no resource is on record as this object's own.",
     ),
     h("ol", { class: "waves" }, waves),
@@ -157,7 +157,7 @@ function buildCollection({ collects, why, tasks, seen, command }) {
         tasks.map((task) => h("li", null, datum(clip(task, 600)))),
       ),
     ],
-    seen?.length > 0 && [
+    seen.length > 0 && [
       h("p", null, "What this operator saw of it last:"),
       h(
         "ul",

@@ -92,6 +92,7 @@ function findLines(resources, cards) {
   const cardOf = new Map(cards.flatMap((card) => card.members.map((each) => [each.key, card.id])));
   const needs = needsOfCards(resources, cardOf);
   const waits = waitsOfCards(resources, cardOf);
+  /** @type {Line[]} */
   const lines = [];
   for (const [to, sources] of reduceNeeds(needs)) for (const from of sources) lines.push({ from, to, waits: "" });
   for (const line of lines) {

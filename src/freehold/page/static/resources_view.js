@@ -245,6 +245,6 @@ function buildKeys() {
   return h(
     "p",
     { class: "graph-keys" },
-    "Drag or scroll to move, Ctrl and wheel to zoom. Arrow keys go from card to card, Enter shows details, Esc closes them.",
+    "Drag or scroll to move, Ctrl and wheel to zoom. Arrow keys lead from card to card, Enter shows details, Esc closes.",
   );
 }
