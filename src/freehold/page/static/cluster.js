@@ -106,13 +106,14 @@ class View {
   /** @param {any} detail @param {any} plan */
   async #show(detail, plan) {
     const now = this.context.now();
+    const where = this.context.session.info?.where ?? "";
     this.#showHead();
-    this.#once("needs", detail.row.needs, () => replace(this.needs, buildNeeds(detail.row.needs, now)));
+    this.#once("needs", detail.row.needs, () => replace(this.needs, buildNeeds(detail.row.needs, where, now)));
     if (this.tab) {
       const deleting = detail.row.deleting_since !== null;
       replace(this.facts);
       return this.#once("plan", [plan, deleting], () =>
-        replace(this.body, ...(plan ? buildDeletion(plan, deleting) : [noDeletion("It is not known yet.")])),
+        replace(this.body, ...(plan ? buildDeletion(plan, deleting, where) : [noDeletion("It is not known yet.")])),
       );
     }
     this.#once("facts", [detail.row, detail.conditions, detail.notes, detail.endpoint, detail.account], () =>

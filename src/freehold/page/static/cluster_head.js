@@ -52,13 +52,14 @@ export function buildTitle(key, row, tab, now) {
   ];
 }
 
-/** @param {import("./store.js").Need[]} needs @param {number} now */
-export function buildNeeds(needs, now) {
+/** @param {import("./store.js").Need[]} needs @param {string} where @param {number} now */
+export function buildNeeds(needs, where, now) {
   if (!needs.length) return null;
   return h(
     "section",
     { class: "needs", "aria-label": "Needs somebody" },
     needs.map((need) => buildNeed(need, now)),
+    where && needs.some((need) => need.command) && h("p", { class: "muted" }, datum(where)),
   );
 }
 

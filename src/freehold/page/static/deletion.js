@@ -37,9 +37,12 @@ const ACTIONS = {
 
 /**
  * Build the plan.
- * @param {Deletion} plan @param {boolean} deleting  whether the delete was asked for already @returns {HTMLElement[]}
+ * @param {Deletion} plan
+ * @param {boolean} deleting  whether the delete was asked for already
+ * @param {string} where  which options commands need, or ""
+ * @returns {HTMLElement[]}
  */
-export function buildDeletion(plan, deleting) {
+export function buildDeletion(plan, deleting, where) {
   const count = plan.waves.flat().length;
   const waves = plan.waves.map((wave, index) => buildWave(wave, index, plan.waves.length));
   const goes = h(
@@ -55,11 +58,11 @@ export function buildDeletion(plan, deleting) {
     ),
     h("ol", { class: "waves" }, waves),
   );
-  return [buildCommands(plan, deleting), goes, buildStays(plan.stays), buildCollection(plan.collection)];
+  return [buildCommands(plan, deleting, where), goes, buildStays(plan.stays), buildCollection(plan.collection)];
 }
 
-/** @param {Deletion} plan @param {boolean} deleting */
-function buildCommands(plan, deleting) {
+/** @param {Deletion} plan @param {boolean} deleting @param {string} where */
+function buildCommands(plan, deleting, where) {
   return h(
     "section",
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
@@ -70,6 +73,7 @@ function buildCommands(plan, deleting) {
         { class: "notes" },
         plan.notes.map((note) => h("li", null, longText(note))),
       ),
+    where && h("p", { class: "muted" }, datum(where)),
     plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
     plan.command && [
       h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"),
