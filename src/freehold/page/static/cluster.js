@@ -28,8 +28,12 @@ export async function mount(root, context) {
 export async function navigate(context) {
   if (view?.key === context.route.key && view?.tab === context.route.tab) return view?.choose();
   const root = view?.root;
+  const focused = root?.contains(document.activeElement);
   unmount();
-  if (root) await mount(root, context);
+  if (!root) return;
+  await mount(root, context);
+  const tab = root.querySelector(".tabs [aria-current]");
+  if (focused && tab instanceof HTMLElement) tab.focus();
 }
 
 export function unmount() {
@@ -46,6 +50,7 @@ class View {
   /** @type {Record<string, string>} */
   #shown = {};
   #phase = "";
+  #gone = false;
   /** @type {any} */
   #detail = null;
 
@@ -90,6 +95,7 @@ class View {
         this.tab && this.context.api.get(`${path}/deletion`, this.#stop.signal),
       ]);
       this.#detail = detail;
+      this.#gone = false;
       replace(this.gone);
       await this.#show(detail, plan);
     } catch (error) {
@@ -125,7 +131,7 @@ class View {
   }
 
   #showHead() {
-    const row = this.context.store.rows.get(this.key) ?? this.#detail?.row;
+    const row = this.#gone ? undefined : (this.context.store.rows.get(this.key) ?? this.#detail?.row);
     this.#once("head", row, () => replace(this.head, ...buildTitle(this.key, row, this.tab, this.context.now())));
     if (row && this.#phase && row.phase !== this.#phase) this.context.announce(`${row.name} is ${row.phase}`);
     this.#phase = row?.phase ?? "";
@@ -139,8 +145,13 @@ class View {
     if (fold) fold.open = open;
   }
 
+  /** Say that the object has gone; what was last known of it stays, as of then. */
   #showGone() {
-    this.#once("gone", this.key, () => replace(this.gone, buildGone(this.key, this.context.now())));
+    if (this.#gone) return;
+    this.#gone = true;
+    replace(this.gone, buildGone(this.key, this.context.now()));
+    this.#once("needs", [], () => replace(this.needs));
+    this.#showHead();
   }
 
   /**
@@ -175,7 +186,7 @@ class View {
   }
 
   #tick() {
-    if (document.hidden || !this.#detail || this.tab) return;
+    if (document.hidden || !this.#detail || this.#gone || this.tab) return;
     const now = this.context.now();
     this.timeline.update(this.#detail.history, now, this.#prefix());
     this.resources.tick(now);

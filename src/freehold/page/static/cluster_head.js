@@ -3,7 +3,7 @@
 import { URGENCIES } from "./attention.js";
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
-import { ageSince, longText, objectLink } from "./parts.js";
+import { ageSince, longText } from "./parts.js";
 import { clip, copyText, stateWord } from "./resource_panel.js";
 import { objectHref } from "./route.js";
 import { shapeMark } from "./states.js";
@@ -48,6 +48,7 @@ export function buildTitle(key, row, tab, now) {
       { class: "tabs", "aria-label": "Parts of this object" },
       link("", "Resources and timeline"),
       link("deletion", "Before a delete"),
+      h("a", { href: auditHref(key) }, "Audit of it"),
     ),
   ];
 }
@@ -138,10 +139,19 @@ function buildConditions(conditions, now) {
 
 /** @param {string} key @param {number} at */
 export function buildGone(key, at) {
+  const [kind, namespace, ...name] = key.split("/");
+  const title = `${kind} ${namespace && `${namespace}/`}${name.join("/")}`;
   return h(
     "p",
     { class: "gone-note", role: "status" },
-    objectLink(key),
-    ` is gone since ${dateTime(at)}, or you may no longer see it. Below is what was last known.`,
+    datum(title),
+    ` has gone, or you may no longer see it, since ${dateTime(at)}. Below is what was last known; `,
+    h("a", { href: auditHref(key) }, "the audit has what was done"),
+    ".",
   );
+}
+
+/** @param {string} key @returns {string} */
+function auditHref(key) {
+  return `#/audit?object=${encodeURIComponent(key)}`;
 }
