@@ -217,7 +217,7 @@ class Fixture:
 
     async def session(self, request: web.Request) -> web.Response:
         return web.json_response({
-            "version": "0.9.0", "now": self._world.now(), "simulated": True, "viewer": "local", "everywhere": True,
+            "version": "0.9.0", "now": self._world.now(), "simulated": True, "speed": SPEED, "where": "add to commands in these messages: --state /state", "viewer": "local", "everywhere": True,
             "namespaces": [], "started": self._world.now() - 4000, "leads": True, "server": "freehold-0",
         })  # fmt: skip
 

@@ -47,10 +47,11 @@ export function mount(root, given) {
     title: h("h1", { id: "attention-title" }, "What needs somebody"),
     count: h("p", { class: "section-note" }),
     cards: h("ol", { class: "cards" }),
+    where: h("p", { class: "section-note" }),
     more: h("button", { type: "button", class: "button", hidden: true, on: { click: showAll } }),
     empty: h("div", null),
   };
-  replace(root, h("div", { class: "section-head" }, parts.title, parts.count), parts.empty, parts.cards, parts.more);
+  replace(root, h("div", { class: "section-head" }, parts.title, parts.count), parts.empty, parts.cards, parts.more, parts.where);
   end = context.store.subscribe(schedule);
   render();
 }
@@ -83,6 +84,7 @@ function render() {
   parts.more.hidden = causes.length <= FEW;
   setText(parts.more, showsAll ? "Show fewer" : `Show all ${grouped(causes.length)}`);
   setText(parts.count, causes.length ? describe(objects, causes.length) : "");
+  setText(parts.where, causes.length ? (context.session.info?.where ?? "") : "");
   parts.empty.hidden = causes.length > 0;
   if (!causes.length) replace(parts.empty, store.loaded ? buildCalm() : notice("Reading the objects …"));
   announce(objects);
