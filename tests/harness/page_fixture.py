@@ -216,9 +216,11 @@ class Fixture:
         return web.FileResponse(path)
 
     async def session(self, request: web.Request) -> web.Response:
+        now = self._world.now()
         return web.json_response({
-            "version": "0.9.0", "now": self._world.now(), "simulated": True, "speed": SPEED, "where": "add to commands in these messages: --state /state", "viewer": "local", "everywhere": True,
-            "namespaces": [], "started": self._world.now() - 4000, "leads": True, "server": "freehold-0",
+            "version": "0.9.0", "now": now, "simulated": True, "speed": SPEED, "viewer": "local", "everywhere": True,
+            "namespaces": [], "started": now - 4000, "leads": True, "server": "freehold-0",
+            "where": "add to commands in these messages: --state STATE",
         })  # fmt: skip
 
     async def objects(self, request: web.Request) -> web.Response:
