@@ -3,10 +3,12 @@
 import { URGENCIES } from "./attention.js";
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
-import { ageSince, longText, objectLink } from "./parts.js";
+import { ageSince, longText } from "./parts.js";
 import { clip, copyText, stateWord } from "./resource_panel.js";
 import { objectHref } from "./route.js";
 import { shapeMark } from "./states.js";
+
+const OTHER = { word: "Needs somebody", shape: "dot", tone: "quiet" };
 
 /**
  * Build name, phase and the links between the parts of the view.
@@ -46,23 +48,25 @@ export function buildTitle(key, row, tab, now) {
       { class: "tabs", "aria-label": "Parts of this object" },
       link("", "Resources and timeline"),
       link("deletion", "Before a delete"),
+      h("a", { href: auditHref(key) }, "Audit of it"),
     ),
   ];
 }
 
-/** @param {import("./store.js").Need[]} needs @param {number} now */
-export function buildNeeds(needs, now) {
+/** @param {import("./store.js").Need[]} needs @param {string} where @param {number} now */
+export function buildNeeds(needs, where, now) {
   if (!needs.length) return null;
   return h(
     "section",
     { class: "needs", "aria-label": "Needs somebody" },
     needs.map((need) => buildNeed(need, now)),
+    where && needs.some((need) => need.command) && h("p", { class: "muted" }, datum(where)),
   );
 }
 
 /** @param {import("./store.js").Need} need @param {number} now */
 function buildNeed(need, now) {
-  const { word, shape, tone } = URGENCIES[need.urgency] ?? { word: need.urgency, shape: "dot", tone: "quiet" };
+  const { word, shape, tone } = URGENCIES[need.urgency] ?? OTHER;
   return h(
     "div",
     { class: `object-need tone-${tone}` },
@@ -106,7 +110,10 @@ export function buildFacts(detail, now) {
   ];
 }
 
-/** @param {{type: string, status: string, reason: string, message: string, since: number | null}[]} conditions @param {number} now */
+/**
+ * @param {{type: string, status: string, reason: string, message: string, since: number | null}[]} conditions
+ * @param {number} now
+ */
 function buildConditions(conditions, now) {
   const rows = conditions.map(({ type, status, reason, message, since }) =>
     h(
@@ -132,10 +139,19 @@ function buildConditions(conditions, now) {
 
 /** @param {string} key @param {number} at */
 export function buildGone(key, at) {
+  const [kind, namespace, ...name] = key.split("/");
+  const title = `${kind} ${namespace && `${namespace}/`}${name.join("/")}`;
   return h(
     "p",
     { class: "gone-note", role: "status" },
-    objectLink(key),
-    ` is gone since ${dateTime(at)}, or you may no longer see it. Below is what was last known.`,
+    datum(title),
+    ` has gone, or you may no longer see it, since ${dateTime(at)}. Below is what was last known; `,
+    h("a", { href: auditHref(key) }, "the audit has what was done"),
+    ".",
   );
+}
+
+/** @param {string} key @returns {string} */
+function auditHref(key) {
+  return `#/audit?object=${encodeURIComponent(key)}`;
 }

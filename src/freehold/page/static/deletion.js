@@ -18,13 +18,16 @@ import { shapeMark } from "./states.js";
  * @typedef {object} Deletion
  * @property {Item[][]} waves
  * @property {Item[]} stays
- * @property {{collects: boolean | null, why: string, tasks: string[], seen?: string[], command: string}} collection
+ * @property {{collects: boolean | null, why: string, tasks: string[], seen: string[], command: string}} collection
  * @property {string} command
  * @property {string} plan_command
  * @property {string[]} notes
  */
 
-/** How what becomes of a resource looks and is called. @type {Record<string, [import("./states.js").Shape, import("./states.js").Tone, string]>} */
+/**
+ * How what becomes of a resource looks and is called.
+ * @type {Record<string, [import("./states.js").Shape, import("./states.js").Tone, string]>}
+ */
 const ACTIONS = {
   delete: ["minus", "deleting", "is deleted"],
   keep: ["dot", "paused", "is kept"],
@@ -34,9 +37,12 @@ const ACTIONS = {
 
 /**
  * Build the plan.
- * @param {Deletion} plan @param {boolean} deleting  whether the delete was asked for already @returns {HTMLElement[]}
+ * @param {Deletion} plan
+ * @param {boolean} deleting  whether the delete was asked for already
+ * @param {string} where  which options commands need, or ""
+ * @returns {HTMLElement[]}
  */
-export function buildDeletion(plan, deleting) {
+export function buildDeletion(plan, deleting, where) {
   const count = plan.waves.flat().length;
   const waves = plan.waves.map((wave, index) => buildWave(wave, index, plan.waves.length));
   const goes = h(
@@ -47,16 +53,16 @@ export function buildDeletion(plan, deleting) {
       "p",
       { class: "muted" },
       count
-        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: a resource goes when all that needs it has gone.`
+        ? `${counted(count, "resource")} in ${counted(plan.waves.length, "wave")}: each goes after all that needs it.`
         : "Nothing: no resource is on record as this object's own.",
     ),
     h("ol", { class: "waves" }, waves),
   );
-  return [buildCommands(plan, deleting), goes, buildStays(plan.stays), buildCollection(plan.collection)];
+  return [buildCommands(plan, deleting, where), goes, buildStays(plan.stays), buildCollection(plan.collection)];
 }
 
-/** @param {Deletion} plan @param {boolean} deleting */
-function buildCommands(plan, deleting) {
+/** @param {Deletion} plan @param {boolean} deleting @param {string} where */
+function buildCommands(plan, deleting, where) {
   return h(
     "section",
     { class: "deletion-commands", "aria-labelledby": "deletion-commands-title" },
@@ -67,6 +73,7 @@ function buildCommands(plan, deleting) {
         { class: "notes" },
         plan.notes.map((note) => h("li", null, longText(note))),
       ),
+    where && h("p", { class: "muted" }, datum(where)),
     plan.plan_command && [h("p", null, "Look again in the cloud, and change nothing:"), copyText(plan.plan_command)],
     plan.command && [
       h("p", null, deleting ? "Wait until it has gone:" : "Delete it, and wait until it has gone:"),
@@ -154,7 +161,7 @@ function buildCollection({ collects, why, tasks, seen, command }) {
         tasks.map((task) => h("li", null, datum(clip(task, 600)))),
       ),
     ],
-    seen?.length > 0 && [
+    seen.length > 0 && [
       h("p", null, "What this operator saw of it last:"),
       h(
         "ul",

@@ -86,6 +86,7 @@ export class Feed {
       this.api.get("/api/session", signal),
       this.api.get("/api/objects", signal),
     ]);
+    this.clock.speed = session.speed ?? 1;
     this.clock.note(objects.now);
     this.listener.onSession(session);
     this.store.fill(objects.rows);

@@ -1,7 +1,7 @@
 /** The graph of resources on the screen: cards and lines, moved about with mouse, wheel and keys. */
 
 import { datum, h, replace, svg } from "./dom.js";
-import { drawCard, scaled } from "./graph_card.js";
+import { drawCard, scaled, shortAge } from "./graph_card.js";
 import { placeCards } from "./graph_layout.js";
 
 const [LEAST, MOST] = [0.25, 2];
@@ -185,10 +185,14 @@ export class GraphView {
     if (this.#scale) this.#resize();
   }
 
-  /** @param {import("./graph_model.js").Card} card @param {number} now @param {import("./graph_card.js").Setting} setting */
+  /**
+   * @param {import("./graph_model.js").Card} card @param {number} now
+   * @param {import("./graph_card.js").Setting} setting
+   */
   #drawCard(card, now, setting) {
-    const minute = card.members.length > 1 ? 0 : Math.floor((now - (card.members[0].since ?? now)) / 5);
-    const shown = JSON.stringify([card.members, minute]);
+    const [first] = card.members;
+    const since = card.members.length > 1 || first.since === null ? "" : shortAge(now - first.since);
+    const shown = JSON.stringify([card.members, since]);
     if (this.#shown.get(card.id) === shown) return;
     this.#shown.set(card.id, shown);
     drawCard(/** @type {SVGElement} */ (this.#groups.get(card.id)), card, now, setting);

@@ -19,7 +19,7 @@ const COLUMNS = [
   { id: "done", title: "Resources", sort: "done" },
   { id: "since", title: "For", sort: "since" },
   { id: "reason", title: "Why", sort: "" },
-  { id: "version", title: "Version", sort: "" },
+  { id: "cluster", title: "Cluster", sort: "cluster" },
   { id: "created", title: "Age", sort: "created" },
 ];
 
@@ -220,7 +220,7 @@ function buildRow(row) {
     done: row.total ? buildDone(row) : "–",
     since: ageSince(row.phase === "Deleting" ? row.deleting_since ?? row.since : row.since, now),
     reason: datum(row.needs[0]?.what ?? (row.phase === "Ready" ? "" : row.reason), row.needs.length ? "need" : ""),
-    version: datum(row.version || ""),
+    cluster: datum(row.cluster),
     created: ageSince(row.created, now),
   };
   return h(

@@ -2,7 +2,7 @@
 
 import { datum, h, replace } from "./dom.js";
 import { findWaits, ownershipOf } from "./resources.js";
-import { clip, driftTable, stateSince } from "./resource_panel.js";
+import { clip, driftList, stateSince } from "./resource_panel.js";
 import { longText } from "./parts.js";
 
 const HEADS = ["State", "Resource", "Whose", "What is known"];
@@ -83,7 +83,7 @@ export class ResourceTable {
       waitsText(waits),
       resource.drift.length > 0 && [
         h("p", { class: "muted" }, "Changed from outside, and brought back:"),
-        driftTable(resource.drift),
+        driftList(resource.drift),
       ],
     );
   }

@@ -5,9 +5,7 @@ import { buildGraph, groupOf } from "./graph_model.js";
 import { buildGroupPanel, buildPanel, stateWord } from "./resource_panel.js";
 import { ResourceTable } from "./resource_table.js";
 import { countStates, isSettled, sharedPrefix } from "./resources.js";
-
-/** Screens on which the table is shown first. */
-const NARROW = "(max-width: 48rem)";
+import { isNarrow } from "./room.js";
 
 /**
  * @typedef {object} Choice  What a person has chosen; it is kept in the address.
@@ -18,7 +16,7 @@ const NARROW = "(max-width: 48rem)";
 
 /** @param {URLSearchParams} query @returns {Choice} */
 export function readChoice(query) {
-  const show = query.get("show") ?? (matchMedia(NARROW).matches ? "table" : "graph");
+  const show = query.get("show") ?? (isNarrow() ? "table" : "graph");
   return {
     show: show === "table" ? "table" : "graph",
     unsettledOnly: query.get("only") === "unsettled",
@@ -28,7 +26,7 @@ export function readChoice(query) {
 
 /** @param {Choice} choice @returns {Record<string, string>} */
 export function writeChoice({ show, unsettledOnly, selected }) {
-  const first = matchMedia(NARROW).matches ? "table" : "graph";
+  const first = isNarrow() ? "table" : "graph";
   return { show: show === first ? "" : show, only: unsettledOnly ? "unsettled" : "", resource: selected };
 }
 
@@ -70,7 +68,9 @@ export class ResourcesView {
     );
   }
 
-  /** @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now */
+  /**
+   * @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now
+   */
   async update(resources, name, now) {
     [this.#resources, this.#name, this.#now] = [this.#recall(resources), name, now];
     const counts = countStates(resources.map((each) => each.state));
@@ -245,6 +245,6 @@ function buildKeys() {
   return h(
     "p",
     { class: "graph-keys" },
-    "Drag or scroll to move, Ctrl and wheel to zoom. In the graph: arrow keys go from card to card, Enter shows details, Esc closes them.",
+    "Drag or scroll to move, Ctrl and wheel to zoom. Arrow keys lead from card to card, Enter shows details, Esc closes.",
   );
 }

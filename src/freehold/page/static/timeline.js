@@ -3,12 +3,15 @@
 import { datum, h, replace } from "./dom.js";
 import { age, clockTime, counted, dateTime } from "./format.js";
 import { clip } from "./resource_panel.js";
+import { isNarrow, widthInRem } from "./room.js";
 import { chooseBars, findTicks, isWaiting, orderBars, piecesOf, spanOf } from "./timeline_model.js";
 
 /** Bars that are shown at first. */
 const FIRST = 40;
-/** Steps on the axis, on a wide screen and a narrow one. */
-const [STEPS, FEW_STEPS] = [5, 3];
+/**
+ * Width of a step on the axis at least, in rem; the share of the page that the axis has, if there is room beside it.
+ */
+const [STEP, SHARE] = [8, 0.5];
 /** Share of the axis after which a step has no room for its words. */
 const LAST = 0.88;
 
@@ -32,7 +35,10 @@ export class Timeline {
     );
   }
 
-  /** @param {import("./timeline_model.js").History | null} history @param {number} now @param {string} prefix  of names */
+  /**
+   * @param {import("./timeline_model.js").History | null} history @param {number} now
+   * @param {string} prefix  of names
+   */
   update(history, now, prefix) {
     this.last = { history, now, prefix };
     const runs = history?.bars.some((bar) => bar.ended === null) ? Math.floor(now / 2) : 0;
@@ -92,7 +98,7 @@ function about(history, now) {
         "p",
         { class: "timeline-gap" },
         h("strong", null, "Incomplete: "),
-        "the operator has started since this began, so only what the status says is drawn: when each resource got where it is, not when its work began.",
+        "the operator has started since. Drawn is what the status says: when each resource got where it is.",
       ),
     critical.length > 0 &&
       h(
@@ -148,8 +154,8 @@ function buildLegend(complete) {
  */
 function buildTable(history, bars, now, prefix) {
   const span = spanOf(history, now);
-  const narrow = matchMedia("(max-width: 48rem)").matches;
-  const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
+  const steps = Math.max(2, Math.floor((widthInRem() * (isNarrow() ? 1 : SHARE)) / STEP));
+  const ticks = findTicks(span, steps);
   const length = span.ended - span.begun;
   const axis = h(
     "div",
@@ -216,7 +222,10 @@ function buildRow(bar, history, span, ticks, now, prefix) {
   );
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {{begun: number}} span */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {{begun: number}} span
+ */
 function sayWhen(bar, history, span) {
   const after = (/** @type {number} */ time) => `+${age(time - span.begun)}`;
   if (isWaiting(bar, history)) return `waits for others since ${after(bar.begun)}`;
@@ -224,7 +233,10 @@ function sayWhen(bar, history, span) {
   return `${bar.waited_until > bar.begun ? "waited for others, " : ""}worked on from ${after(bar.waited_until)}`;
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {number} now */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {number} now
+ */
 function sayTook(bar, history, now) {
   if (isWaiting(bar, history)) return "waits";
   if (bar.waited_until === null)
