@@ -210,11 +210,18 @@ def _build_collection(stored: Json, seen: View, journal: Journal | None, setting
     command = build_command(Subject(stored), "gc", "plan", name=Subject(stored).cluster) if policy is not None else ""
     return {
         "collects": collects,
-        "why": cut_text(why) or "nothing is collected with an object of this kind",
+        "why": cut_text(why) or _explain_no_policy(stored),
         "tasks": tasks,
         "command": command,
         "seen": [cut_text(each) for each in told[:MOST_RESOURCES]],
     }
+
+
+def _explain_no_policy(stored: Json) -> str:
+    served = _SERVED.get(stored["kind"])
+    if served is None or not served.collectable:
+        return "nothing is collected with an object of this kind"
+    return "what is stored of the object does not tell whether what its workloads left is collected"
 
 
 def _find_policy(stored: Json, journal: Journal, settings: Settings, around: Around) -> Policy | None:
@@ -222,7 +229,10 @@ def _find_policy(stored: Json, journal: Journal, settings: Settings, around: Aro
     adapt = object_kind_of(served).adapt_unasked if served is not None and served.collectable else None
     if adapt is None:
         return None
-    wanted = adapt(settings.gates, settings.gc_selector).find_collection(stored, journal, around)
+    try:
+        wanted = adapt(settings.gates, settings.gc_selector).find_collection(stored, journal, around)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a journal that somebody wrote: the delete says so
+        return None
     return wanted.policy if wanted is not None else None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 from freehold.api import names
@@ -69,13 +70,39 @@ def choose_keys(lines: Sequence[Line]) -> list[str]:
 
 
 def find_edges(journal: Journal | None, lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
-    """Find what each resource requires, by key: as on record; of what has no record yet, what it waits for."""
+    """Find what each resource requires, by key: as on record; of what has no record yet, what it waits for.
+
+    What something that it requires requires too is left out: it can be seen without.
+    """
     recorded = {} if journal is None else find_requirements(journal, lines)
     waits = _find_waits(lines, keys)
-    return {
+    edges = {
         key: [keys[each] for each in recorded[index] if each != index] if index in recorded else waits.get(key, [])
         for index, key in enumerate(keys)
     }
+    return _leave_out_indirect(edges)
+
+
+def _leave_out_indirect(edges: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Leave out the edges that lead over others; all stay where they go round in a circle."""
+    try:
+        order = list(TopologicalSorter(edges).static_order())
+    except CycleError:
+        return dict(edges)
+    bits = {key: 1 << number for number, key in enumerate(order)}
+    beyond: dict[str, int] = {}
+    direct: dict[str, int] = {}
+    for key in order:
+        direct[key] = _join_bits(bits[each] for each in edges[key])
+        beyond[key] = _join_bits(beyond[each] | direct[each] for each in edges[key])
+    return {key: [each for each in those if not bits[each] & beyond[key]] for key, those in edges.items()}
+
+
+def _join_bits(several: Iterable[int]) -> int:
+    joined = 0
+    for each in several:
+        joined |= each
+    return joined
 
 
 def _find_waits(lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
@@ -138,11 +165,11 @@ def _find_proofs(journal: Journal | None, lines: Sequence[Line], ring: KeyRing |
 
 def _condition(condition: Mapping[str, Any]) -> Json:
     return {
-        "type": cut_name(condition["type"]),
-        "status": cut_name(condition["status"]),
-        "reason": cut_name(condition["reason"]),
-        "message": cut_text(condition["message"]),
-        "since": read_seconds(condition["lastTransitionTime"]) or None,
+        "type": cut_name(condition.get("type")),
+        "status": cut_name(condition.get("status")),
+        "reason": cut_name(condition.get("reason")),
+        "message": cut_text(condition.get("message")),
+        "since": read_seconds(condition.get("lastTransitionTime")) or None,
     }
 
 
