@@ -22,7 +22,7 @@ from freehold.engine.reasons import EXTERNAL
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Resource
 from freehold.page.attention import Subject, build_command
-from freehold.page.detail import choose_keys
+from freehold.page.edges import choose_keys
 from freehold.page.stored_object import MOST_RESOURCES, cut_name, cut_text, read_stored
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.collection_condition import observe_collection

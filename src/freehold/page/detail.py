@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from freehold.api import names
 from freehold.api.conditions import find_condition
-from freehold.api.vendor_ids import vendor_id
 from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Resource
-from freehold.page.history import Bar, History, Operation, RepairNote, resource_key
+from freehold.page.edges import choose_keys, find_edges, find_waits
+from freehold.page.history import Bar, History, Operation, RepairNote
 from freehold.page.rows import ReadTime, build_row_of_stored, same_time
 from freehold.page.stored_object import MOST_RESOURCES, as_mapping, cut_name, cut_text, read_stored
-from freehold.view.journal_view import describe_proof, find_requirements, match_lines, read_journal
+from freehold.view.journal_view import describe_proof, match_lines, read_journal
 from freehold.view.object_view import Line, read_seconds, view
 
 MOST_CONDITIONS: Final = 50
@@ -56,64 +55,6 @@ def build_detail(
     }
 
 
-def choose_keys(lines: Sequence[Line]) -> list[str]:
-    """Choose the keys of resources within their object: kind and name, with the id where two have one name."""
-    chosen: dict[str, None] = {}
-    for index, line in enumerate(lines):
-        key = resource_key(line.kind, line.name)
-        if key in chosen:
-            key = f"{key}~{cut_name(vendor_id(line.id)) or index}"
-        if key in chosen:
-            key = f"{key}~{index}"
-        chosen[key] = None
-    return list(chosen)
-
-
-def find_edges(journal: Journal | None, lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
-    """Find what each resource requires, by key: as on record; of what has no record yet, what it waits for.
-
-    What something that it requires requires too is left out: it can be seen without.
-    """
-    recorded = {} if journal is None else find_requirements(journal, lines)
-    waits = _find_waits(lines, keys)
-    edges = {
-        key: [keys[each] for each in recorded[index] if each != index] if index in recorded else waits.get(key, [])
-        for index, key in enumerate(keys)
-    }
-    return _leave_out_indirect(edges)
-
-
-def _leave_out_indirect(edges: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Leave out the edges that lead over others; all stay where they go round in a circle."""
-    try:
-        order = list(TopologicalSorter(edges).static_order())
-    except CycleError:
-        return dict(edges)
-    bits = {key: 1 << number for number, key in enumerate(order)}
-    beyond: dict[str, int] = {}
-    direct: dict[str, int] = {}
-    for key in order:
-        direct[key] = _join_bits(bits[each] for each in edges[key])
-        beyond[key] = _join_bits(beyond[each] | direct[each] for each in edges[key])
-    return {key: [each for each in those if not bits[each] & beyond[key]] for key, those in edges.items()}
-
-
-def _join_bits(several: Iterable[int]) -> int:
-    joined = 0
-    for each in several:
-        joined |= each
-    return joined
-
-
-def _find_waits(lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
-    titles = {f"{line.kind} {line.name}": key for line, key in zip(lines, keys, strict=True)}
-    return {
-        key: [titles[each] for each in dict.fromkeys(line.waits_for) if each in titles]
-        for line, key in zip(lines, keys, strict=True)
-        if line.waits_for
-    }
-
-
 def _build_resources(
     lines: Sequence[Line],
     keys: Sequence[str],
@@ -121,7 +62,7 @@ def _build_resources(
     proofs: Mapping[int, str],
     repairs: Sequence[RepairNote],
 ) -> list[Json]:
-    waits = _find_waits(lines, keys)
+    waits = find_waits(lines, keys)
     return [
         {
             "key": key,

@@ -16,6 +16,7 @@ from freehold.controllers.repairs import Repaired
 from freehold.engine.outcomes import Repair
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json
+from freehold.page.edges import read_edges, resource_key
 from freehold.page.stored_object import as_mapping, cut_name, read_resources
 from freehold.view.object_view import Line, read_line
 
@@ -69,11 +70,6 @@ def _round(at: float | None) -> float | None:
     return None if at is None else round(at, 3)
 
 
-def resource_key(kind: object, name: object) -> str:
-    """Return the key of a resource within its object, in the page."""
-    return f"{cut_name(kind)}/{cut_name(name)}"
-
-
 @dataclass(frozen=True)
 class RepairNote:
     """A change from outside that was brought back: when, on which resource, and what."""
@@ -97,7 +93,7 @@ class History:
     bars: dict[str, Bar] = field(default_factory=dict)
     waits: dict[str, set[str]] = field(default_factory=dict)
     edges: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What each resource requires, from the journal, as it was before records left it."""
+    """What each resource requires: in a delete as the journal had it when that began, as records leave it."""
 
     def to_json(self, requires: Mapping[str, Collection[str]]) -> Json:
         """Return the operation as the page gets it. ``requires``: the edges that the journal has now."""
@@ -236,6 +232,7 @@ class _Step:
     def __init__(self, known: _Memory, old: Json | None, new: Json, now: float) -> None:
         self._known, self._now = known, now
         self._old = None if old is None else as_mapping(old.get("status"))
+        self._new = new
         status = as_mapping(new.get("status"))
         self._lines = list(map(read_line, read_resources(status)[:MOST_BARS_OF_ONE]))
         self._status = status
@@ -252,7 +249,8 @@ class _Step:
         if self._deleting:
             if last is None or last.operation is not Operation.DELETE:
                 seen = self._old is not None and not self._was_deleting
-                self._known.last = History(Operation.DELETE, self._now, complete=seen)
+                edges = read_edges(self._new, self._lines)
+                self._known.last = History(Operation.DELETE, self._now, complete=seen, edges=edges)
         elif self._is_at_rest():
             self._rest()
             return

@@ -244,3 +244,11 @@ def test_delete_of_a_real_cluster_is_shown_while_it_goes_on(page_world: PageWorl
     history = page_world.watched[name].detail()["history"]
     assert (history["operation"], history["ended"]) == ("delete", None)
     assert {bar["ended"] is None for bar in history["bars"]} == {True, False}
+
+
+def test_path_of_a_delete_leads_over_records_that_have_gone(page_world: PageWorld) -> None:
+    """What is gone is on no record any more; the edges are those from when the delete began."""
+    history = page_world.watched["stuck"].histories.find("AWSCluster/team-b/legacy")
+    assert history is not None
+    shown = history.to_json({})["bars"]
+    assert [bar["kind"] for bar in shown if bar["critical"]] == ["subnet", "route-table"]
