@@ -8,6 +8,7 @@ import os
 import signal
 import ssl
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 from hypothesis import settings
@@ -38,9 +39,28 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for servers begins first: at the end it would keep one core while the other has nothing left."""
-    items.sort(key=lambda item: (item.get_closest_marker("early") is None, item.get_closest_marker("e2e") is None))
+@pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What waits for servers begins first: at the end it would keep one core while the other has nothing left.
+
+    Each worker begins with its share of the list, so that each but the last has tests that wait at the beginning of its
+    share, and the last one works meanwhile. A module stays whole: its worker starts its servers once.
+    """
+    waiting: dict[object, list[pytest.Item]] = {}
+    others: list[pytest.Item] = []
+    for item in items:
+        waits = any(item.get_closest_marker(name) for name in ("early", "e2e"))
+        (waiting.setdefault(item.path, []) if waits else others).append(item)
+    modules = sorted(waiting.values(), key=lambda module: module[0].get_closest_marker("early") is None)
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    hands = max(1, workers - 1)
+    items[:], share = [], len(items) // workers
+    for hand in range(hands):
+        dealt = list(chain.from_iterable(modules[hand::hands]))
+        free = max(0, share - len(dealt))
+        items += [*dealt, *others[:free]]
+        del others[:free]
+    items += others
 
 
 def pytest_collection_finish() -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -316,6 +317,7 @@ def dumps(journal: Journal) -> str:
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
+@lru_cache(maxsize=64)  # a pass reads the same text several times, and most passes leave it as it was
 def loads(text: str) -> Journal:
     """Parse the annotation. Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
