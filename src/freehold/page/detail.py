@@ -42,7 +42,7 @@ def build_detail(
     journal = read_journal(stored)
     lines = seen.lines[:MOST_RESOURCES]
     keys = choose_keys(lines)
-    requires = find_edges(journal, lines, keys)
+    requires = _add_gone(find_edges(journal, lines, keys), history)
     return {
         "row": row.to_json(),
         "conditions": [_condition(each) for each in stored["status"]["conditions"][:MOST_CONDITIONS]],
@@ -53,6 +53,12 @@ def build_detail(
         "history": _tell_history(history or _guess_history(stored, lines, keys, row.created), requires),
         "notes": [cut_text(each) for each in _find_notes(stored, seen.notes, len(seen.lines), journal)],
     }
+
+
+def _add_gone(requires: Mapping[str, list[str]], history: History | None) -> dict[str, list[str]]:
+    """Add what resources required before a delete took their records off the journal."""
+    before = history.edges if history else {}
+    return {key: those or [each for each in before.get(key, ()) if each in requires] for key, those in requires.items()}
 
 
 def _build_resources(

@@ -69,6 +69,12 @@ def test_what_waits_says_for_what(page_world: PageWorld) -> None:
     assert all(each["waits_for"][0].startswith("elastic-ip/") for each in waiting)
 
 
+def test_edges_of_what_a_delete_has_taken_are_shown(page_world: PageWorld) -> None:
+    """Its records have left the journal."""
+    gone = [each for each in page_world.watched["stuck"].detail()["resources"] if each["state"] == "Gone"]
+    assert {each["kind"] for each in gone if not each["requires"]} == {"elastic-ip"}
+
+
 def test_owner_account_and_endpoint_are_shown(page_world: PageWorld) -> None:
     watched = page_world.watched["ready"]
     detail = watched.detail()
