@@ -133,6 +133,31 @@ def test_no_cloud_is_asked_and_the_plan_says_so(page_world: PageWorld) -> None:
     assert plan["plan_command"] == "freehold plan --down AWSCluster/prod -n default"
 
 
+def test_machines_of_the_cluster_go_first(page_world: PageWorld) -> None:
+    watched = page_world.watched["ready"]
+
+    def machine(name: str, namespace: str = "default", kind: str = "AWSMachine", cluster: str = "prod") -> Json:
+        labels = {names.CLUSTER_NAME_LABEL: cluster}
+        return {"kind": kind, "metadata": {"name": name, "namespace": namespace, "labels": labels}}
+
+    strangers = [
+        machine("x", "elsewhere"),
+        machine("x", kind="Pod"),
+        machine("x", cluster="other"),
+        {},
+        {"kind": "AWSMachine"},
+    ]
+    plan = build_deletion(
+        watched.resource, watched.raw, RING, SETTINGS, others=[machine("b"), machine("a"), *strangers]
+    )
+    assert plan["notes"][0] == (
+        "its delete waits until the machines of its cluster are gone: AWSMachine a, AWSMachine b"
+    )
+    many = [machine(f"m{number:03d}") for number in range(1_000)]
+    plan = build_deletion(watched.resource, watched.raw, RING, SETTINGS, others=many)
+    assert plan["notes"][0].endswith("AWSMachine m009 and 990 more")
+
+
 # --- collection ------------------------------------------------------------------------------------
 
 
