@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from freehold.providers.registry import Kinds
 from freehold.tags.context import list_tag_resources
 from freehold.tags.pass_hooks import Observer
 from freehold.tags.pass_summary import PassSummaries
+
+_LOG = logging.getLogger(__name__)
+RESTART_SECONDS = 1.0
 
 
 class LivePage:
@@ -64,8 +68,7 @@ class LivePage:
         api = PageApi(self._facts, self._settings, self._source, feed, streams, audit, self._tags.find)
         server = PageServer(api, gate, await asyncio.to_thread(load_assets), loopback_only=loopback_only)
         server.on_stop(streams.close)
-        running = [asyncio.create_task(feed.run(), name="page feed")]
-        running.append(asyncio.create_task(self._source.run(), name="page source"))
+        running = [asyncio.create_task(_keep_running(each)) for each in (feed.run, self._source.run)]
         try:
             async with server.listen(address) as found:
                 yield found
@@ -77,6 +80,16 @@ class LivePage:
 
     def _build_row(self, resource: Resource, raw: Json, now: float) -> Row:
         return build_row(resource, raw, now, self._settings.clock.domain)
+
+
+async def _keep_running(run: Callable[[], Awaitable[None]]) -> None:
+    """Start ``run`` again whenever a defect ends it."""
+    while True:
+        try:
+            await run()
+        except Exception:  # a defect of ours: logged whole, and the page goes on
+            _LOG.exception("a task of the page died and is started again in %.0f s", RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
 
 def list_shown(kinds: Kinds) -> tuple[Resource, ...]:

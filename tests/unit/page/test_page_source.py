@@ -21,17 +21,20 @@ from freehold.kube.resources import NAMESPACES, Key
 from freehold.page import feed as feeds
 from freehold.page import source as sources
 from freehold.page.gate import TokenGate
-from freehold.page.live import LivePage
+from freehold.page.live import LivePage, list_shown
 from freehold.providers.crds import build_crds
 from freehold.providers.ibm.access import IbmAccess
 from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
+from freehold.providers.ibm.provider import IBM
 from freehold.providers.objects.served_resources import resource_of
+from freehold.providers.registry import Kinds
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.live_page import PageClient
 from harness.powervs import example
 
 POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
+KINDS = Kinds((IBM,))
 SECONDS = 60.0
 NOWHERE = "http://127.0.0.1:9"
 
@@ -41,7 +44,7 @@ class Replica:
 
     def __init__(self, connection: Connection, keys: Path, **more: Any) -> None:
         access = {"ibm": IbmAccess(key="a-key", url=NOWHERE)}
-        settings = Settings(connection, access, cluster_api="off", keys=keys, leader_elect=True, **more)
+        settings = Settings(connection, access, "off", keys=keys, kinds=KINDS, leader_elect=True, **more)
         self.page = LivePage(settings, (), simulated=False)
         self.operator = Operator(self.page.look_on(settings))
         self.page.attach(self.operator)
@@ -66,7 +69,8 @@ class Replica:
 @pytest.fixture
 async def client() -> AsyncIterator[KubeClient]:
     store = Store.open(":memory:")
-    api = ApiServer(store, build_crds())
+    kinds = {"MetadataGrant", *(each.kind for each in list_shown(KINDS))}
+    api = ApiServer(store, [each for each in build_crds() if each["spec"]["names"]["kind"] in kinds])
     try:
         async with KubeClient(Connection(await api.start())) as talking:
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "freehold-system"}}
@@ -157,7 +161,7 @@ async def test_what_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.M
     async with replica.viewer() as page:
         unread = (await page.get("objects"))["unread"]
     assert len(unread) == len(replica.page._feed.resources)
-    assert "awsclusters.infrastructure.cluster.x-k8s.io cannot be read" in " ".join(unread)
+    assert "ibmpowervsclusters.infrastructure.cluster.x-k8s.io cannot be read" in " ".join(unread)
 
 
 async def test_what_is_not_listed_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
