@@ -21,7 +21,7 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.page.deletion import build_deletion
 from freehold.page.detail import build_detail
 from freehold.page.history import Histories
-from freehold.page.rows import build_row
+from freehold.page.rows import Row, build_row
 from freehold.page.stored_object import key_of_stored
 from freehold.providers.access.accounts import Accounts, NoCredentials, OneAccount
 from freehold.providers.objects.served_resources import resource_of
@@ -214,8 +214,9 @@ def machines() -> tuple[Watched, Watched]:
     cluster = AwsHarness(named(aws_cluster(network=ONE_ZONE, controlPlaneLoadBalancer={}), "fleet"))
     cluster.up()
     fleet = Machines(cluster)
-    first, second = Watched(fleet.add("worker-1")), Watched(fleet.add("worker-2"))
-    first.run(first.harness.is_provisioned)
+    machine = fleet.add("worker-1")
+    first, second = Watched(machine), Watched(fleet.add("worker-2"))
+    first.run(machine.is_provisioned)
     second.harness.pass_once()
     second.note()
     return first, second
@@ -241,9 +242,23 @@ def tagged() -> tuple[Json, float]:
     return asyncio.run(run())
 
 
-def build_samples() -> dict[str, Json]:
-    """Build all samples, by name of their file."""
-    worlds: dict[str, Watched] = {
+@dataclass(frozen=True)
+class PageWorld:
+    """Objects of every sort, by name, and a CloudMetadata with the time at which it was looked at."""
+
+    watched: Mapping[str, Watched]
+    costs: Json
+    costs_at: float
+
+    def build_rows(self) -> list[Row]:
+        """Build the rows of all objects."""
+        rows = [build_row(each.resource, each.raw, each.harness.clock.now()) for each in self.watched.values()]
+        return [*rows, build_row(CLOUD_METADATAS, self.costs, self.costs_at)]
+
+
+def build_world() -> PageWorld:
+    """Run all objects on their clouds."""
+    watched = {
         "ready": ready_cluster(),
         "creating": creating_cluster(),
         "drifted": drifted_cluster(),
@@ -255,22 +270,25 @@ def build_samples() -> dict[str, Json]:
         "powervs": powervs_cluster(),
         "control-plane": eks_control_plane(),
     }
-    worlds["machine"], worlds["machine-waiting"] = machines()
-    rows = [build_row(each.resource, each.raw, each.harness.clock.now()).to_json() for each in worlds.values()]
-    costs, now = tagged()
-    rows.append(build_row(CLOUD_METADATAS, costs, now).to_json())
-    latest = max(now, *(each.harness.clock.now() for each in worlds.values()))
+    watched["machine"], watched["machine-waiting"] = machines()
+    return PageWorld(watched, *tagged())
+
+
+def build_samples(world: PageWorld) -> dict[str, Json]:
+    """Build all samples, by name of their file."""
+    latest = max(world.costs_at, *(each.harness.clock.now() for each in world.watched.values()))
+    rows = [row.to_json() for row in world.build_rows()]
     found: dict[str, Json] = {"objects": {"seq": len(rows), "now": latest, "rows": rows}}
-    for name, world in worlds.items():
-        found[f"detail-{name}"] = world.detail()
-        found[f"deletion-{name}"] = world.deletion()
+    for name, watched in world.watched.items():
+        found[f"detail-{name}"] = watched.detail()
+        found[f"deletion-{name}"] = watched.deletion()
     return found
 
 
 def write_samples(folder: Path = SAMPLES) -> None:
     """Write the samples to files, one for each."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in build_samples().items():
+    for name, content in build_samples(build_world()).items():
         (folder / f"{name}.json").write_text(format_sample(content))
 
 

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from freehold.api import names
 from freehold.api.conditions import find_condition
+from freehold.api.served import ClusterLink
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json
 from freehold.page.stored_object import cut_text
+from freehold.providers.objects.gate import owner_of
 from freehold.providers.objects.identity import IdentityProblem
 from freehold.tags.policy.key_decision import LeaveReason
 from freehold.view.object_view import Blocker, Line, View, read_seconds, sentence
@@ -90,8 +92,8 @@ class Subject:
     @property
     def cluster(self) -> str:
         """The name of the Cluster that owns it; its own if it has none."""
-        owners = self.raw["metadata"]["ownerReferences"]
-        return next((str(each.get("name")) for each in owners if each.get("kind") == "Cluster"), self.name)
+        owner = owner_of(self.raw, ClusterLink.INFRASTRUCTURE)
+        return owner.name if owner else self.name
 
 
 def build_command(subject: Subject, *words: str, name: str | None = None) -> str:
@@ -264,16 +266,16 @@ def _find_tag_needs(raw: Json) -> Iterable[Need]:
     command = _cut_command(_plan_tags(Subject(raw)))
     said = ((find_condition(conditions, type_) or {}) for type_ in ("Approved", "Policy", "Request"))
     for condition in (each for each in said if each.get("status") == "False"):
-        reason = condition["reason"]
+        reason = str(condition.get("reason") or "")
         urgency, do = Urgency.BLOCKED, "See what the message says, and correct it in the spec."
-        if condition["type"] == "Approved":
+        if condition.get("type") == "Approved":
             do = "Look at the plan, and approve it or take it back." if reason == "ApprovalNeeded" else do
-        elif condition["type"] == "Policy" and reason in _TAG_CONFLICTS:
+        elif condition.get("type") == "Policy" and reason in _TAG_CONFLICTS:
             urgency, do = Urgency.CONFLICT, "Agree with who wrote that tag, or take it out of the spec."
-        elif condition["type"] == "Request" and reason in _DENIALS:
+        elif condition.get("type") == "Request" and reason in _DENIALS:
             urgency, do = Urgency.CREDENTIALS, ADVICE[Reason.DENIED].do
-        what = cut_text(condition["message"] or reason, LONGEST_SENTENCE)
-        yield Need(urgency, what, do, command, read_seconds(condition["lastTransitionTime"]) or None)
+        what = cut_text(condition.get("message") or reason, LONGEST_SENTENCE)
+        yield Need(urgency, what, do, command, read_seconds(condition.get("lastTransitionTime")) or None)
 
 
 _DENIALS: Final = frozenset({Reason.DENIED.value, names.REASON_NO_CREDENTIALS})

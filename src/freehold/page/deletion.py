@@ -6,7 +6,7 @@ copy: a delete reads the marks of each resource again before it deletes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -22,10 +22,11 @@ from freehold.engine.reasons import EXTERNAL
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Resource
 from freehold.page.attention import Subject, build_command
-from freehold.page.detail import choose_keys
-from freehold.page.stored_object import MOST_RESOURCES, cut_name, cut_text, read_stored
+from freehold.page.edges import choose_keys
+from freehold.page.stored_object import MOST_RESOURCES, as_mapping, cut_name, cut_text, read_stored
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.collection_condition import observe_collection
+from freehold.providers.objects.gate import find_cluster_name
 from freehold.providers.registry import SERVED, object_kind_of
 from freehold.view.journal_view import describe_proof, match_lines, read_journal
 from freehold.view.object_view import Line, View, view
@@ -40,6 +41,10 @@ _NO_JOURNAL: Final = "it has no journal: nothing of it is on record, so a delete
 _NO_ORDER: Final = (
     "the last wave has what no order is on record of, or what requires each other: the kinds decide when they go"
 )
+
+
+MOST_NAMED: Final = 10
+"""Machines that a note names; the others are counted."""
 
 
 class Action(StrEnum):
@@ -73,12 +78,18 @@ class Item:
 
 
 def build_deletion(
-    resource: Resource, raw: Json, ring: KeyRing | None, settings: Settings, around: Around = NOTHING_AROUND
+    resource: Resource,
+    raw: Json,
+    ring: KeyRing | None,
+    settings: Settings,
+    around: Around = NOTHING_AROUND,
+    others: Iterable[Json] = (),
 ) -> Json:
     """Build the plan of a delete of a stored object. ``ring`` is the operator's, None where it has none.
 
     ``around`` is what surrounds it, as far as the caches have it: what the infrastructure of a control plane says of
-    the collection counts too.
+    the collection counts too. ``others`` are cached objects that the viewer may see: machines among them that are of
+    its cluster must go first.
     """
     stored = read_stored(resource, raw)
     seen, journal, subject = view(stored), read_journal(stored), Subject(stored)
@@ -92,7 +103,7 @@ def build_deletion(
         "collection": _build_collection(stored, seen, journal, settings, around),
         "command": build_command(subject, "down"),
         "plan_command": build_command(subject, "plan", "--down"),
-        "notes": _find_notes(stored, journal, left_out),
+        "notes": [*_describe_machines(stored, others), *_find_notes(stored, journal, left_out)],
     }
 
 
@@ -210,11 +221,18 @@ def _build_collection(stored: Json, seen: View, journal: Journal | None, setting
     command = build_command(Subject(stored), "gc", "plan", name=Subject(stored).cluster) if policy is not None else ""
     return {
         "collects": collects,
-        "why": cut_text(why) or "nothing is collected with an object of this kind",
+        "why": cut_text(why) or _explain_no_policy(stored),
         "tasks": tasks,
         "command": command,
         "seen": [cut_text(each) for each in told[:MOST_RESOURCES]],
     }
+
+
+def _explain_no_policy(stored: Json) -> str:
+    served = _SERVED.get(stored["kind"])
+    if served is None or not served.collectable:
+        return "nothing is collected with an object of this kind"
+    return "what is stored of the object does not tell whether what its workloads left is collected"
 
 
 def _find_policy(stored: Json, journal: Journal, settings: Settings, around: Around) -> Policy | None:
@@ -222,8 +240,30 @@ def _find_policy(stored: Json, journal: Journal, settings: Settings, around: Aro
     adapt = object_kind_of(served).adapt_unasked if served is not None and served.collectable else None
     if adapt is None:
         return None
-    wanted = adapt(settings.gates, settings.gc_selector).find_collection(stored, journal, around)
+    try:
+        wanted = adapt(settings.gates, settings.gc_selector).find_collection(stored, journal, around)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a journal that somebody wrote: the delete says so
+        return None
     return wanted.policy if wanted is not None else None
+
+
+def _describe_machines(stored: Json, others: Iterable[Json]) -> list[str]:
+    """Describe the machines that must go before it (docs/reference/capi-contract.md C22)."""
+    served = _SERVED.get(stored["kind"])
+    if served is None or not served.machines:
+        return []
+    kinds, cluster = {each.kind for each in served.machines}, find_cluster_name(stored, served.link)
+    found = sorted(
+        f"{each['kind']} {cut_name(metadata.get('name'))}"
+        for each in others
+        if each.get("kind") in kinds
+        and (metadata := as_mapping(each.get("metadata"))).get("namespace", "") == stored["metadata"]["namespace"]
+        and as_mapping(metadata.get("labels")).get(names.CLUSTER_NAME_LABEL) == cluster
+    )
+    if not found:
+        return []
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return [f"its delete waits until the machines of its cluster are gone: {', '.join(found[:MOST_NAMED])}{more}"]
 
 
 def _find_notes(stored: Json, journal: Journal | None, left_out: int) -> list[str]:

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from freehold.api import names
 from freehold.api.conditions import find_condition
-from freehold.api.vendor_ids import vendor_id
 from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
 from freehold.kube.resources import Json, Resource
-from freehold.page.history import Bar, History, Operation, RepairNote, resource_key
+from freehold.page.edges import choose_keys, find_edges, find_waits
+from freehold.page.history import Bar, History, Operation, RepairNote
 from freehold.page.rows import ReadTime, build_row_of_stored, same_time
 from freehold.page.stored_object import MOST_RESOURCES, as_mapping, cut_name, cut_text, read_stored
-from freehold.view.journal_view import describe_proof, find_requirements, match_lines, read_journal
+from freehold.view.journal_view import describe_proof, match_lines, read_journal
 from freehold.view.object_view import Line, read_seconds, view
 
 MOST_CONDITIONS: Final = 50
@@ -42,7 +42,7 @@ def build_detail(
     journal = read_journal(stored)
     lines = seen.lines[:MOST_RESOURCES]
     keys = choose_keys(lines)
-    requires = find_edges(journal, lines, keys)
+    requires = _add_gone(find_edges(journal, lines, keys), history)
     return {
         "row": row.to_json(),
         "conditions": [_condition(each) for each in stored["status"]["conditions"][:MOST_CONDITIONS]],
@@ -55,36 +55,10 @@ def build_detail(
     }
 
 
-def choose_keys(lines: Sequence[Line]) -> list[str]:
-    """Choose the keys of resources within their object: kind and name, with the id where two have one name."""
-    chosen: dict[str, None] = {}
-    for index, line in enumerate(lines):
-        key = resource_key(line.kind, line.name)
-        if key in chosen:
-            key = f"{key}~{cut_name(vendor_id(line.id)) or index}"
-        if key in chosen:
-            key = f"{key}~{index}"
-        chosen[key] = None
-    return list(chosen)
-
-
-def find_edges(journal: Journal | None, lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
-    """Find what each resource requires, by key: as on record; of what has no record yet, what it waits for."""
-    recorded = {} if journal is None else find_requirements(journal, lines)
-    waits = _find_waits(lines, keys)
-    return {
-        key: [keys[each] for each in recorded[index] if each != index] if index in recorded else waits.get(key, [])
-        for index, key in enumerate(keys)
-    }
-
-
-def _find_waits(lines: Sequence[Line], keys: Sequence[str]) -> dict[str, list[str]]:
-    titles = {f"{line.kind} {line.name}": key for line, key in zip(lines, keys, strict=True)}
-    return {
-        key: [titles[each] for each in dict.fromkeys(line.waits_for) if each in titles]
-        for line, key in zip(lines, keys, strict=True)
-        if line.waits_for
-    }
+def _add_gone(requires: Mapping[str, list[str]], history: History | None) -> dict[str, list[str]]:
+    """Add what resources required before a delete took their records off the journal."""
+    before = history.edges if history else {}
+    return {key: those or [each for each in before.get(key, ()) if each in requires] for key, those in requires.items()}
 
 
 def _build_resources(
@@ -94,7 +68,7 @@ def _build_resources(
     proofs: Mapping[int, str],
     repairs: Sequence[RepairNote],
 ) -> list[Json]:
-    waits = _find_waits(lines, keys)
+    waits = find_waits(lines, keys)
     return [
         {
             "key": key,
@@ -138,11 +112,11 @@ def _find_proofs(journal: Journal | None, lines: Sequence[Line], ring: KeyRing |
 
 def _condition(condition: Mapping[str, Any]) -> Json:
     return {
-        "type": cut_name(condition["type"]),
-        "status": cut_name(condition["status"]),
-        "reason": cut_name(condition["reason"]),
-        "message": cut_text(condition["message"]),
-        "since": read_seconds(condition["lastTransitionTime"]) or None,
+        "type": cut_name(condition.get("type")),
+        "status": cut_name(condition.get("status")),
+        "reason": cut_name(condition.get("reason")),
+        "message": cut_text(condition.get("message")),
+        "since": read_seconds(condition.get("lastTransitionTime")) or None,
     }
 
 

@@ -10,14 +10,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import Any, Final
+from typing import Final
 
 from freehold.controllers.repairs import Repaired
 from freehold.engine.outcomes import Repair
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json
-from freehold.page.stored_object import as_mapping, as_mappings, cut_name
-from freehold.view.object_view import read_seconds
+from freehold.page.edges import read_edges, resource_key
+from freehold.page.stored_object import as_mapping, cut_name, read_resources
+from freehold.view.object_view import Line, read_line
 
 MOST_BARS: Final = 50_000
 """Bars of all objects together that are kept."""
@@ -69,11 +70,6 @@ def _round(at: float | None) -> float | None:
     return None if at is None else round(at, 3)
 
 
-def resource_key(kind: object, name: object) -> str:
-    """Return the key of a resource within its object, in the page."""
-    return f"{cut_name(kind)}/{cut_name(name)}"
-
-
 @dataclass(frozen=True)
 class RepairNote:
     """A change from outside that was brought back: when, on which resource, and what."""
@@ -97,7 +93,7 @@ class History:
     bars: dict[str, Bar] = field(default_factory=dict)
     waits: dict[str, set[str]] = field(default_factory=dict)
     edges: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What each resource requires, from the journal, as it was before records left it."""
+    """What each resource requires: in a delete as the journal had it when that began, as records leave it."""
 
     def to_json(self, requires: Mapping[str, Collection[str]]) -> Json:
         """Return the operation as the page gets it. ``requires``: the edges that the journal has now."""
@@ -236,12 +232,11 @@ class _Step:
     def __init__(self, known: _Memory, old: Json | None, new: Json, now: float) -> None:
         self._known, self._now = known, now
         self._old = None if old is None else as_mapping(old.get("status"))
+        self._new = new
         status = as_mapping(new.get("status"))
-        self._rows = as_mappings(status.get("resources"))[:MOST_BARS_OF_ONE]
+        self._lines = list(map(read_line, read_resources(status)[:MOST_BARS_OF_ONE]))
         self._status = status
-        self._titles = {
-            f"{row.get('kind')} {row.get('name')}": resource_key(row.get("kind"), row.get("name")) for row in self._rows
-        }
+        self._titles = {f"{line.kind} {line.name}": resource_key(line.kind, line.name) for line in self._lines}
         metadata = as_mapping(new.get("metadata"))
         generation = metadata.get("generation")
         self._generation = generation if isinstance(generation, int) else 0
@@ -254,7 +249,8 @@ class _Step:
         if self._deleting:
             if last is None or last.operation is not Operation.DELETE:
                 seen = self._old is not None and not self._was_deleting
-                self._known.last = History(Operation.DELETE, self._now, complete=seen)
+                edges = read_edges(self._new, self._lines)
+                self._known.last = History(Operation.DELETE, self._now, complete=seen, edges=edges)
         elif self._is_at_rest():
             self._rest()
             return
@@ -264,7 +260,7 @@ class _Step:
             self._update(self._known.last)
 
     def _is_at_rest(self) -> bool:
-        return bool(self._rows) and all(row.get("state") in _ENDED for row in self._rows)
+        return bool(self._lines) and all(line.state in _ENDED for line in self._lines)
 
     def _rest(self) -> None:
         last = self._known.last
@@ -282,40 +278,32 @@ class _Step:
             operation = Operation.UPDATE
         else:
             operation = Operation.REPAIR
-        nothing_before = not self._rows or (self._old is not None and not self._old.get("resources"))
+        nothing_before = not self._lines or (self._old is not None and not self._old.get("resources"))
         complete = known.generation is not None or nothing_before
         known.last = History(operation, self._now, complete=complete)
 
     def _update(self, history: History) -> None:
         """Bring the bars to what the rows say. An update and a repair have bars of what was touched."""
         touched_only = history.operation in (Operation.UPDATE, Operation.REPAIR)
-        for row in self._rows:
-            kind, name, state = (cut_name(row.get(field)) for field in ("kind", "name", "state"))
-            key = resource_key(kind, name)
-            ended, since = state in _ENDED, read_seconds(row.get("since")) or self._now
-            bar = history.bars.get(key)
-            if bar is None:
+        for line in self._lines:
+            key, ended, since = resource_key(line.kind, line.name), line.state in _ENDED, line.since or self._now
+            if key not in history.bars:
                 if (touched_only and ended) or len(history.bars) >= MOST_BARS_OF_ONE:
                     continue
-                begun = history.begun if not touched_only else max(since, history.begun)
-                bar = history.bars[key] = Bar(kind, name, begun)
-            self._follow(history, key, row, state, since)
+                begun = max(since, history.begun) if touched_only else history.begun
+                history.bars[key] = Bar(cut_name(line.kind), cut_name(line.name), begun)
+            self._follow(history, key, line, since)
 
-    def _follow(self, history: History, key: str, row: Mapping[str, Any], state: str, since: float) -> None:
+    def _follow(self, history: History, key: str, line: Line, since: float) -> None:
+        """Bring one bar to what its row says: it waits for others, is at work, or has ended."""
         bar = history.bars[key]
-        deleting_ready = history.operation is Operation.DELETE and state in ("Ready", "Surplus")
-        ended = state in _ENDED and not deleting_ready
-        waits = deleting_ready or (state == "Waiting" and row.get("reason") in _HELD_BACK)
-        if not waits and bar.waited_until is None:
-            at_state = since if since >= bar.begun else self._now
-            bar.waited_until = max(bar.begun, min(self._now, at_state if ended or state != "Waiting" else self._now))
-        bar.ended = max(min(since, self._now), bar.begun) if ended else None
-        if waits:
-            shown = row.get("waitsFor")
-            named = [
-                self._titles[each]
-                for each in (shown if isinstance(shown, list) else [])
-                if isinstance(each, str) and each in self._titles
-            ]
+        not_begun = history.operation is Operation.DELETE and line.state in ("Ready", "Surplus")
+        ended = line.state in _ENDED and not not_begun
+        if not_begun or (line.state == "Waiting" and line.reason in _HELD_BACK):
+            named = [self._titles[each] for each in line.waits_for if each in self._titles]
             if named:
                 history.waits.setdefault(key, set()).update(named)
+        elif bar.waited_until is None:
+            began = self._now if line.state == "Waiting" else since
+            bar.waited_until = max(bar.begun, min(began, self._now))
+        bar.ended = max(bar.begun, min(since, self._now)) if ended else None

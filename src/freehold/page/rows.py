@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from freehold.api import names
 from freehold.api.conditions import find_condition
+from freehold.api.served import ClusterLink
 from freehold.kube.resources import Json, Resource
 from freehold.page.attention import Attention, Need, find_attention, find_tag_attention
 from freehold.page.stored_object import as_mapping, cut_name, object_key, read_stored
+from freehold.providers.objects.gate import owner_of
 from freehold.providers.registry import METADATA, PROVIDERS
 from freehold.tags.policy.status import APPLIED
 from freehold.view.object_view import View, ViewPhase, read_seconds, view
@@ -163,6 +165,6 @@ def _find_place(stored: Json) -> str:
 
 def _find_cluster(metadata: Json) -> str:
     """Find the Cluster that it belongs to."""
-    label = metadata["labels"].get(names.CLUSTER_NAME_LABEL)
-    owners = (each.get("name") for each in metadata["ownerReferences"] if each.get("kind") == "Cluster")
-    return label or next((each for each in owners if isinstance(each, str)), "")
+    label: str = metadata["labels"].get(names.CLUSTER_NAME_LABEL, "")
+    owner = owner_of({"metadata": metadata}, ClusterLink.INFRASTRUCTURE)
+    return label or (owner.name if owner else "")

@@ -6,7 +6,7 @@ Anybody who may edit an object can write annotations, and a foreign program its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from freehold.kube.resources import Json, Resource
 
@@ -47,7 +47,7 @@ def read_stored(resource: Resource, raw: Json) -> Json:
         "generation": _number(metadata.get("generation")),
         "labels": as_texts(metadata.get("labels")),
         "annotations": as_texts(metadata.get("annotations")),
-        "ownerReferences": as_mappings(metadata.get("ownerReferences")),
+        "ownerReferences": [each for each in as_mappings(metadata.get("ownerReferences")) if _names_an_owner(each)],
         "resourceVersion": _text(metadata.get("resourceVersion")),
         "creationTimestamp": _text(metadata.get("creationTimestamp")),
     }
@@ -60,7 +60,7 @@ def read_stored(resource: Resource, raw: Json) -> Json:
         "spec": {**spec, "controlPlaneEndpoint": _endpoint(spec.get("controlPlaneEndpoint"))},
         "status": {
             "conditions": [_condition(each) for each in as_mappings(status.get("conditions"))],
-            "resources": [_resource(each) for each in as_mappings(status.get("resources"))],
+            "resources": read_resources(status),
             "identity": as_mapping(status.get("identity")),
         },
     }
@@ -68,12 +68,12 @@ def read_stored(resource: Resource, raw: Json) -> Json:
 
 def as_mapping(value: object) -> Mapping[str, Any]:
     """Return the value if it is a JSON object; else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def as_mappings(value: object) -> list[Mapping[str, Any]]:
     """Return the JSON objects in a list."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list | tuple) else []
 
 
 def as_texts(value: object) -> dict[str, str]:
@@ -81,15 +81,29 @@ def as_texts(value: object) -> dict[str, str]:
     return {name: said for name, said in as_mapping(value).items() if isinstance(said, str)}
 
 
-def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:
+def _names_an_owner(reference: Mapping[str, Any]) -> bool:
+    return all(isinstance(reference.get(field), str) for field in ("apiVersion", "kind", "name"))
+
+
+_PLAIN: Final = frozenset({str, int})
+
+
+def _condition(condition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a condition of which each field is a text, and the generation a number; mostly it is so already."""
+    if _PLAIN.issuperset(map(type, condition.values())) and type(condition.get("observedGeneration", 0)) is int:
+        return condition
     texts = {name: _text(condition.get(name)) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
     return {**texts, "observedGeneration": _number(condition.get("observedGeneration"))}
 
 
-def _resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    waits = row.get("waitsFor")
-    said = {name: row[name] for name in row if name != "waitsFor"}
-    return {**said, "waitsFor": [_text(each) for each in waits] if isinstance(waits, list | tuple) else []}
+def read_resources(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the rows of a status."""
+    return [_resource(each) for each in as_mappings(status.get("resources"))]
+
+
+def _resource(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row whose ``waitsFor`` is a list; its other fields are read as texts, whatever they are."""
+    return row if isinstance(row.get("waitsFor", ()), list | tuple) else {**row, "waitsFor": ()}
 
 
 def _endpoint(value: object) -> dict[str, Any]:

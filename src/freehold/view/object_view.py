@@ -170,7 +170,7 @@ def view(obj: Json, *, news: bool = True) -> View:
     """Read what the object says of itself. An older generation's status, or one that is no ``news``, counts as none."""
     metadata, status = obj["metadata"], obj.get("status") or {}
     conditions = status.get("conditions") or []
-    lines = tuple(map(_line, status.get("resources") or ()))
+    lines = tuple(map(read_line, status.get("resources") or ()))
     deleting = "deletionTimestamp" in metadata
     waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
     current = (_current(metadata, conditions) or waits) and news
@@ -212,14 +212,14 @@ def _is_held(line: Line) -> bool:
     return line.reason == _HELD or line.key == (EXTERNAL, MACHINES)
 
 
-def _line(row: Json) -> Line:
-    def text(name: str) -> str:
-        return str(row.get(name) or "")
+def read_line(row: Json) -> Line:
+    """Read one row of a status. Whatever its fields are, they are read as texts."""
+    kind, name, ident, state, ownership, reason, message = [str(row.get(field) or "") for field in _LINE_FIELDS]
+    waits_for = tuple(map(str, row.get("waitsFor") or ()))
+    return Line(kind, name, ident, state, ownership, reason, message, read_seconds(row.get("since")), waits_for)
 
-    return Line(
-        text("kind"), text("name"), text("id"), text("state"), text("ownership"), text("reason"), text("message"),
-        read_seconds(row.get("since")), tuple(map(str, row.get("waitsFor") or ())),
-    )  # fmt: skip
+
+_LINE_FIELDS = ("kind", "name", "id", "state", "ownership", "reason", "message")
 
 
 def _current(metadata: Json, conditions: Sequence[Json], type_: str = names.READY) -> bool:

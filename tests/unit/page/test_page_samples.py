@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.page_world import SAMPLES, build_samples, format_sample
+from harness.page_world import SAMPLES, PageWorld, build_samples, format_sample
 
 
-def test_samples_are_current() -> None:
+def test_samples_are_current(page_world: PageWorld) -> None:
     """Otherwise: python -m harness.page_world, in tests."""
-    found = {name: format_sample(content) for name, content in build_samples().items()}
+    found = {name: format_sample(content) for name, content in build_samples(page_world).items()}
     assert {path.stem: path.read_text() for path in SAMPLES.glob("*.json")} == found
