@@ -11,7 +11,7 @@ CRASH  ?= tests/crash
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick check test browser screenshots demo format bench crash-pairs edits mutants crds image sbom requirements clean
+.PHONY: help setup quick check test browser screenshots demo format bench crash-pairs edits mutants crds vendor image sbom requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -84,6 +84,16 @@ crds: $(STAMP) ## generate deploy and the pages about fields
 	@$(BIN)/python -m freehold.providers.generate
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
 	@$(BIN)/python -m freehold.install.generate
+
+# A script of the page that is not ours: its name and version stand in SHA256SUMS, and nothing else is taken.
+VENDOR = $(CURDIR)/src/freehold/page/static/vendor
+PINNED = $(shell sed -n 's/^. \(@[^ ]*\) \([0-9.]*\) .*/\1@\2/p' $(VENDOR)/SHA256SUMS)
+
+vendor: ## fetch by npm what lies in the page's folder vendor, as it is pinned there
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && \
+	npm pack --silent "$(PINNED)" >/dev/null && tar -xzf *.tgz && \
+	cp package/dist/dagre.esm.js . && cp package/LICENSE dagre.LICENSE && \
+	sha256sum --check --strict "$(VENDOR)/SHA256SUMS" && cp dagre.esm.js dagre.LICENSE "$(VENDOR)"
 
 # The released version and the commit: 0.1.0+g0123456789ab, with .dirty where files differ from it.
 REVISION = $(shell git rev-parse HEAD)

@@ -136,7 +136,14 @@ async def page(api_url: str) -> None:
         async with live.serve(address, TokenGate(token, "there is one"), loopback_only=True) as found:
             say({"url": f"http://{found}", "token": token})
             while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
-                say(asdict(Usage.so_far()))
+                health = held.read_health()
+                say(
+                    {
+                        **asdict(Usage.so_far()),
+                        "held": len(held.find_reflector(resource).objects),
+                        "queued": health.queued,
+                    }
+                )
         held.stop()
         await running
 

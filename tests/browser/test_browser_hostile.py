@@ -46,6 +46,6 @@ def find_huge(viewer: Viewer) -> list[str]:
         viewer.script("""
         const tall = (e) => e.getBoundingClientRect().height > 2000 && !e.querySelector('p, div, li, tr, td, dd');
         return [...document.querySelectorAll('main *')].filter((e) => e.checkVisibility() && tall(e))
-            .map((e) => `${e.tagName} ${e.className} ${e.getBoundingClientRect().height}`);
+            .map((e) => `${e.parentElement.outerHTML.slice(0, 150)} ${e.getBoundingClientRect().height}`);
     """)
     )

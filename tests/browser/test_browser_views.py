@@ -86,7 +86,8 @@ def test_all_rows_are_printed(chromium: Browser) -> None:
             "addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('.rows > .row').length))"
         )
         pages = viewer.print_to_pdf().count(b"/Type /Page\n")
-        assert viewer.script("return window.printed") == 312 and pages > 2
+        everything = viewer.script("return Number(document.querySelector('[aria-rowcount]').ariaRowCount) - 1")
+        assert viewer.script("return window.printed") == everything > 300 and pages > 2
         viewer.until(lambda: 0 < viewer.count(".rows > .row") < 100, "some rows again")
 
 
@@ -113,7 +114,7 @@ def test_somebody_without_a_mouse_comes_from_the_list_to_a_deletion_plan(viewer:
 def test_the_list_is_filtered_and_ordered_from_the_keyboard(viewer: Viewer, url: str) -> None:
     show(viewer, url, "objects")
     viewer.press("/", *"paused")
-    viewer.sees(r"\bof 62 objects", ".objects")
+    viewer.sees(r"\b[1-9] of \d+ objects", ".objects")
     assert "q=paused" in viewer.url, "a filter can be sent to somebody else"
 
 

@@ -66,7 +66,11 @@ class World:
         self.seq = 1
         self.changes: list[Json] = []
         self.news = asyncio.Condition()
-        self.rows = {row["key"]: row for row in (self._build_row(index) for index in range(objects))}
+        rows = [self._build_row(index) for index in range(objects)]
+        if story == "samples":
+            samples = json.loads((SAMPLES / "objects.json").read_text())
+            self.begun_at, rows = samples["now"], samples["rows"]
+        self.rows = {row["key"]: row for row in rows}
 
     def now(self) -> float:
         return self.begun_at + (time.monotonic() - self._begun) * SPEED
@@ -117,7 +121,7 @@ class World:
         """Move a few objects on, twice a second."""
         while True:
             await asyncio.sleep(0.5)
-            if self.story == "still" or not self.rows:
+            if self.story in ("still", "samples") or not self.rows:
                 continue
             keys = self._random.sample(sorted(self.rows), k=min(3, len(self.rows)))
             changed = [
@@ -212,9 +216,11 @@ class Fixture:
         return web.FileResponse(path)
 
     async def session(self, request: web.Request) -> web.Response:
+        now = self._world.now()
         return web.json_response({
-            "version": "0.9.0", "now": self._world.now(), "simulated": True, "viewer": "local", "everywhere": True,
-            "namespaces": [], "started": self._world.now() - 4000, "leads": True, "server": "freehold-0",
+            "version": "0.9.0", "now": now, "simulated": True, "speed": SPEED, "viewer": "local", "everywhere": True,
+            "namespaces": [], "started": now - 4000, "leads": True, "server": "freehold-0",
+            "where": "add to commands in these messages: --state STATE",
         })  # fmt: skip
 
     async def objects(self, request: web.Request) -> web.Response:
@@ -232,10 +238,12 @@ class Fixture:
         return response
 
     async def detail(self, request: web.Request) -> web.Response:
-        return _sample("detail") or web.json_response({"problem": "There is no such object."}, status=404)
+        return _find_sample("detail", request) or web.json_response({"problem": "There is no such object."}, status=404)
 
     async def deletion(self, request: web.Request) -> web.Response:
-        return _sample("deletion") or web.json_response({"problem": "There is no such object."}, status=404)
+        return _find_sample("deletion", request) or web.json_response(
+            {"problem": "There is no such object."}, status=404
+        )
 
     async def tags(self, request: web.Request) -> web.Response:
         return web.json_response(build_tags(self._world.begun_at, self._strange))
@@ -249,9 +257,19 @@ class Fixture:
         return STRANGE if self._world.story == "hostile" else ""
 
 
-def _sample(name: str) -> web.Response | None:
-    path = SAMPLES / f"{name}.json"
-    return web.json_response(text=path.read_text()) if path.is_file() else None
+def _find_sample(what: str, request: web.Request) -> web.Response | None:
+    """Find the sample of an object; objects that are made up have that of a cluster that is Ready."""
+    key = f"/{request.match_info['namespace']}/{request.match_info['name']}"
+    for path in SAMPLES.glob("detail-*.json"):
+        row = json.loads(path.read_text())["row"]
+        if row["key"].endswith(key) or (path.stem == "detail-ready" and key not in _sample_keys()):
+            return web.json_response(text=path.with_name(path.name.replace("detail", what)).read_text())
+    return None
+
+
+def _sample_keys() -> set[str]:
+    rows = json.loads((SAMPLES / "objects.json").read_text())["rows"]
+    return {f"/{row['namespace']}/{row['name']}" for row in rows}
 
 
 @web.middleware
@@ -277,7 +295,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8450)
     parser.add_argument("--objects", type=int, default=1000)
-    parser.add_argument("--story", choices=("busy", "calm", "still", "hostile"), default="busy")
+    parser.add_argument("--story", choices=("busy", "calm", "still", "hostile", "samples"), default="busy")
     given = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(given.port, given.objects, given.story))

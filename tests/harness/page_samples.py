@@ -64,7 +64,7 @@ class Samples(Fixture):
     def __init__(self, more: int, *, spoiled: bool) -> None:
         listed = _read("objects")
         self.world = World(more, "still")
-        self.world._epoch = listed["now"]
+        self.world.begun_at = listed["now"]
         for row in self.world.rows.values():
             for name in ("since", "created", "deleting_since"):
                 row[name] = row[name] and row[name] - 1_790_000_000.0 + listed["now"]

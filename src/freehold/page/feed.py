@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
 import time
 from collections import Counter, deque
@@ -25,9 +26,12 @@ from freehold.page.stored_object import object_key
 _LOG = logging.getLogger(__name__)
 
 COALESCE_SECONDS = 0.1
+TURN_SECONDS = 0.03
+"""CPU-seconds that the rows of one message may take; the rest has its turn in the next one, the oldest change first."""
 REST_SHARE = 9.0
-"""A flush that took long is followed by a rest of so many times its length: rows take at most a tenth of a core."""
+"""A turn is followed by a rest of so many times its length: in a storm of changes rows take a tenth of a core."""
 SLICE_SECONDS = 0.005
+"""CPU-seconds after which other tasks of the loop have their turn."""
 RECHECK_SECONDS = 5.0
 """Seconds between looks whether a row changes by time alone."""
 LINGER_SECONDS = 30.0
@@ -104,19 +108,24 @@ class Snapshot:
 
 
 class Feed:
-    """The rows of all objects, and the messages of the last while. ``now`` is domain time."""
+    """The rows of all objects, and the messages of the last while.
+
+    ``now`` is domain time, ``monotonic`` wall time, ``used`` the CPU time of the loop's thread.
+    """
 
     def __init__(
         self, build_row: BuildRow, resources: tuple[Resource, ...], now: Callable[[], float],
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = time.monotonic, used: Callable[[], float] = time.thread_time,
     ) -> None:  # fmt: skip
         self.resources = resources
         self._build_row = build_row
         self._now = now
         self._monotonic = monotonic
+        self._used = used
         self._objects: dict[str, tuple[Resource, Json]] = {}
         self._rows: dict[str, FeedRow] = {}
-        self._stale: set[str] = set()
+        self._stale: dict[str, None] = {}
+        """What is to be built, the oldest change first."""
         self._namespaces: Counter[tuple[Resource, str]] = Counter()
         self._places: Mapping[Resource, frozenset[str]] | None = None
         self._seen_namespaces: dict[str, None] = {}
@@ -153,7 +162,7 @@ class Feed:
             if key not in self._objects:
                 self._count_place(resource, namespace, 1)
             self._objects[key] = (resource, new)
-        self._stale.add(key)
+        self._stale.setdefault(key)
         if self.is_watched:
             self._work.set()
 
@@ -287,33 +296,35 @@ class Feed:
                 self._work.clear()
                 continue
             await asyncio.sleep(COALESCE_SECONDS)
-            began = self._monotonic()
             self._work.clear()
             self._recheck()
             async with self._flushing:
-                await self._flush()
-            rest = (self._monotonic() - began) * REST_SHARE - COALESCE_SECONDS
-            if rest > 0:
-                await asyncio.sleep(rest)
+                used = await self._flush(TURN_SECONDS)
+            if self._stale:
+                self._work.set()
+            await asyncio.sleep(max(0.0, used * REST_SHARE - COALESCE_SECONDS))
 
     def _recheck(self) -> None:
         """Note the rows that change by time alone."""
         if self._monotonic() - self._rechecked_at >= RECHECK_SECONDS:
             self._rechecked_at, now = self._monotonic(), self._now()
-            self._stale.update(key for key, row in self._rows.items() if row.changes_at and row.changes_at <= now)
+            due = (key for key, row in self._rows.items() if row.changes_at and row.changes_at <= now)
+            self._stale.update(dict.fromkeys(due))
 
-    async def _flush(self) -> None:
-        """Build the rows of what changed, a few at a time, and make one message of those that differ.
+    async def _flush(self, most: float = math.inf) -> float:
+        """Build the rows of what changed until now, a few at a time, and make one message of those that differ.
 
-        What was built is sent also if this is cut off, as a request is whose viewer went away.
+        ``most`` bounds the CPU-seconds, and those that were used are returned. What was built is sent also if this is
+        cut off, as a request is whose viewer went away.
         """
-        objects, stale, self._stale = self._objects, self._stale, set()
+        objects, left = self._objects, len(self._stale)
         changed: dict[str, FeedRow] = {}
         gone: dict[str, FeedRow] = {}
-        slice_ends = self._monotonic() + SLICE_SECONDS
+        spent, began = 0.0, self._used()
         try:
-            while stale and objects is self._objects:
-                key = stale.pop()
+            while left and objects is self._objects and spent < most:
+                left, key = left - 1, next(iter(self._stale))
+                del self._stale[key]
                 before, row = self._rows.pop(key, None), self._build(key)
                 if row is not None:
                     self._rows[key] = row
@@ -321,13 +332,14 @@ class Feed:
                         changed[key] = row
                 elif before is not None:
                     gone[key] = before
-                if self._monotonic() >= slice_ends:
+                if self._used() - began >= SLICE_SECONDS:
+                    spent += self._used() - began
                     await asyncio.sleep(0)
-                    slice_ends = self._monotonic() + SLICE_SECONDS
+                    began = self._used()
         finally:
             if objects is self._objects:
-                self._stale |= stale
                 self._send(changed, gone)
+        return spent + self._used() - began
 
     def _build(self, key: str) -> FeedRow | None:
         """Build the row of an object; None where there is none, or it cannot be built, which is a defect of ours."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import ParamSpec
 
 from freehold import __version__
 from freehold.controllers.process_server import Address
@@ -24,8 +26,11 @@ from freehold.page.streams import Streams
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import Kinds
 from freehold.tags.context import list_tag_resources
-from freehold.tags.pass_hooks import Observer
 from freehold.tags.pass_summary import PassSummaries
+
+_LOG = logging.getLogger(__name__)
+RESTART_SECONDS = 1.0
+P = ParamSpec("P")
 
 
 class LivePage:
@@ -46,10 +51,13 @@ class LivePage:
 
     def look_on(self, settings: Settings) -> Settings:
         """Return the settings of an operator that this page looks at."""
-        before = settings.observers
-        passes: tuple[Observer, ...] = (*before.passes, self._tags)
-        source = self._source
-        observers = replace(before, passes=passes, note_change=source.note_served, note_repairs=source.note_repairs)
+        before, source = settings.observers, self._source
+        observers = replace(
+            before,
+            passes=(*before.passes, guard_operator(self._tags)),
+            note_change=guard_operator(source.note_served),
+            note_repairs=guard_operator(source.note_repairs),
+        )
         return replace(settings, observers=observers)
 
     def attach(self, operator: ServingOperator) -> None:
@@ -64,8 +72,7 @@ class LivePage:
         api = PageApi(self._facts, self._settings, self._source, feed, streams, audit, self._tags.find)
         server = PageServer(api, gate, await asyncio.to_thread(load_assets), loopback_only=loopback_only)
         server.on_stop(streams.close)
-        running = [asyncio.create_task(feed.run(), name="page feed")]
-        running.append(asyncio.create_task(self._source.run(), name="page source"))
+        running = [asyncio.create_task(_keep_running(each)) for each in (feed.run, self._source.run)]
         try:
             async with server.listen(address) as found:
                 yield found
@@ -77,6 +84,28 @@ class LivePage:
 
     def _build_row(self, resource: Resource, raw: Json, now: float) -> Row:
         return build_row(resource, raw, now, self._settings.clock.domain)
+
+
+def guard_operator(note: Callable[P, None]) -> Callable[P, None]:
+    """Log a defect of the page, which is no reason for the operator to stop."""
+
+    def note_guarded(*given: P.args, **named: P.kwargs) -> None:
+        try:
+            note(*given, **named)
+        except Exception:  # logged whole; the page lacks what was to be noted
+            _LOG.exception("the page could not note something of the operator")
+
+    return note_guarded
+
+
+async def _keep_running(run: Callable[[], Awaitable[None]]) -> None:
+    """Start ``run`` again whenever a defect ends it."""
+    while True:
+        try:
+            await run()
+        except Exception:  # a defect of ours: logged whole, and the page goes on
+            _LOG.exception("a task of the page died and is started again in %.0f s", RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
 
 def list_shown(kinds: Kinds) -> tuple[Resource, ...]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import yaml
 
+from freehold.cli.commands import serve
 from freehold.cli.errors import CliError
+from freehold.cli.local import serving_address
+from freehold.cli.local.access import ServeOptions
 from freehold.kube.resources import Key
 from freehold.providers.registry import SERVED_RESOURCES
+from harness.commands import PROGRAM, freehold, freehold_in
 from harness.live_page import serve_live_page
 
 MINIMAL = Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml"
@@ -95,3 +103,54 @@ async def test_a_port_in_use_is_said_or_another_one_is_taken(tmp_path: Path) -> 
         (tmp_path / "two" / "page-port").write_text(str(port))
         async with serve_live_page(tmp_path / "two") as (page, _):
             assert page.address != f"http://127.0.0.1:{port}"
+
+
+def test_serve_prints_the_address_and_stops_while_somebody_looks(tmp_path: Path) -> None:
+    """As a process of its own, for its signals."""
+    state = tmp_path / "state"
+    command = [*PROGRAM, "serve", "--simulate", "--state", str(state)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            assert process.stdout is not None
+            while not (line := process.stdout.readline()).startswith("  page "):
+                assert line, "it ended"
+            found = re.fullmatch(r"  page (http://127\.0\.0\.1:\d+)/#token=([-\w]{32,})\n", line)
+            assert found
+            address, token = found.groups()
+            headers = {"Authorization": f"Bearer {token}"}
+            with requests.get(f"{address}/api/stream", headers=headers, stream=True, timeout=120) as stream:
+                lines = stream.iter_lines()
+                assert next(lines) == b"event: reset"
+                process.terminate()
+                assert list(lines)[-1] == b""  # it ends in good order
+            assert process.stdout.read().endswith("stopped; the state is kept, and the next command goes on\n")
+            assert process.wait(120) == 0
+        finally:
+            process.kill()
+    assert token not in (state / "freehold.log").read_text()
+
+
+def test_a_page_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[ServeOptions] = []
+    monkeypatch.setattr(serve, "live_server", lambda directory, lock, options: asked.append(options) or _nobody())
+    for number, more in enumerate(((), ("--no-page",), ("--page-port", "8090"))):
+        freehold_in(tmp_path / str(number), "serve", "--simulate", *more)
+    assert [each.page for each in asked] == [0, None, 8090]
+
+
+@contextlib.asynccontextmanager
+async def _nobody() -> Any:
+    raise CliError("nobody serves here")
+    yield
+
+
+def test_the_operator_of_a_cluster_says_which_address_cannot_be_used(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(serving_address.kubeconfig("http://127.0.0.1:9"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = freehold("operator", "--kubeconfig", str(kubeconfig), "--page-address", address)
+    assert ended.returncode == 1
+    assert f"--page-address {address} cannot be used: Address already in use; choose another one" in ended.stderr

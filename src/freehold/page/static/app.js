@@ -134,7 +134,7 @@ async function attempt(root, act) {
   } catch (error) {
     if (!root.isConnected || error?.name === "AbortError") return;
     console.error(error);
-    showProblem(root, error, () => (leave(), void showRoute()));
+    showProblem(root, error, () => (leave(), void showRoute()), TITLES[context.route.view]);
   }
 }
 
@@ -146,7 +146,7 @@ function leave() {
 
 function showUnknown() {
   leave();
-  replace(main, notice("There is no such view", "The address may be cut off, or of another version of this page."));
+  replace(main, h("h1", { class: "view-title" }, "There is no such view"), notice("Nothing is shown here", "The address may be cut off, or of another version of this page."));
 }
 
 /** @param {import("./route.js").Route} route */

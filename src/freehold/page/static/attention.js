@@ -21,9 +21,10 @@ const FEW = 6;
 const NAMED = 100;
 
 /**
- * @typedef {object} Cause  One need, and all rows that have it in the same words.
+ * @typedef {object} Cause  What one or more rows need in the same words.
  * @property {string} id
- * @property {Need} need
+ * @property {Need} need  that of the row which has had it for longest
+ * @property {string[]} whats  needs of the same rows that ask for the same to be done
  * @property {Row[]} rows
  * @property {number} since  of the oldest; Infinity: not known
  */
@@ -46,10 +47,11 @@ export function mount(root, given) {
     title: h("h1", { id: "attention-title" }, "What needs somebody"),
     count: h("p", { class: "section-note" }),
     cards: h("ol", { class: "cards" }),
+    where: h("p", { class: "section-note" }),
     more: h("button", { type: "button", class: "button", hidden: true, on: { click: showAll } }),
     empty: h("div", null),
   };
-  replace(root, h("div", { class: "section-head" }, parts.title, parts.count), parts.empty, parts.cards, parts.more);
+  replace(root, h("div", { class: "section-head" }, parts.title, parts.count), parts.empty, parts.cards, parts.more, parts.where);
   end = context.store.subscribe(schedule);
   render();
 }
@@ -82,6 +84,7 @@ function render() {
   parts.more.hidden = causes.length <= FEW;
   setText(parts.more, showsAll ? "Show fewer" : `Show all ${grouped(causes.length)}`);
   setText(parts.count, causes.length ? describe(objects, causes.length) : "");
+  setText(parts.where, causes.length ? (context.session.info?.where ?? "") : "");
   parts.empty.hidden = causes.length > 0;
   if (!causes.length) replace(parts.empty, store.loaded ? buildCalm() : notice("Reading the objects …"));
   announce(objects);
@@ -104,7 +107,7 @@ export function findCauses(rows) {
   for (const row of rows) {
     for (const need of row.needs) {
       const id = JSON.stringify([need.urgency, need.what, need.do]);
-      const cause = causes.get(id) ?? { id, need, rows: [], since: Infinity };
+      const cause = causes.get(id) ?? { id, need, whats: [need.what], rows: [], since: Infinity };
       const since = need.since ?? Infinity;
       if (since < cause.since) Object.assign(cause, { since, need });
       cause.rows.push(row);
@@ -112,7 +115,25 @@ export function findCauses(rows) {
     }
   }
   const rank = (/** @type {Cause} */ cause) => ORDER.indexOf(cause.need.urgency);
-  return [...causes.values()].sort((a, b) => rank(a) - rank(b) || compare(a.since, b.since) || compare(a.id, b.id));
+  return joinCauses([...causes.values()]).sort((a, b) => rank(a) - rank(b) || compare(a.since, b.since) || compare(a.id, b.id));
+}
+
+/**
+ * Join causes of the same rows that ask for the same.
+ * @param {Cause[]} causes
+ * @returns {Cause[]}
+ */
+function joinCauses(causes) {
+  /** @type {Map<string, Cause>} */
+  const joined = new Map();
+  for (const cause of causes) {
+    const { urgency, do: todo, command } = cause.need;
+    const id = JSON.stringify([urgency, todo, command, cause.rows.map((row) => row.key)]);
+    const first = joined.get(id);
+    if (!first) joined.set(id, cause);
+    else Object.assign(first, { whats: [...first.whats, ...cause.whats], since: Math.min(first.since, cause.since) });
+  }
+  return [...joined.values()];
 }
 
 /** @param {number | string} a @param {number | string} b */
@@ -122,7 +143,7 @@ function compare(a, b) {
 
 /** @param {Cause} cause @returns {HTMLElement} */
 function cardOf(cause) {
-  const content = JSON.stringify([cause.id, cause.need.command, cause.since, cause.rows.map((row) => row.key)]);
+  const content = JSON.stringify([cause.whats, cause.need.command, cause.since, cause.rows.map((row) => row.key)]);
   const known = cards.get(cause.id);
   if (known?.content === content) return known.card;
   const card = buildCard(cause);
@@ -155,7 +176,7 @@ function buildCard(cause) {
       "div",
       { class: "card-what" },
       h("h2", null, objectLink(rows[0].key)),
-      longText(need.what),
+      cause.whats.map((what) => longText(what)),
       others.length > 0 && buildOthers(others),
     ),
     h(

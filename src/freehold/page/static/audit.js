@@ -1,5 +1,6 @@
 /** Audit: who changed what, from which value to which, and whether the log of it is whole. */
 
+import { joinRequests } from "./audit_pairs.js";
 import { h, replace, setText } from "./dom.js";
 import { clockTime, counted, day, grouped } from "./format.js";
 import { buildChange, longText, notice, objectLink, shortText, showProblem } from "./parts.js";
@@ -32,7 +33,7 @@ const OUTCOMES = /** @type {Record<string, [import("./states.js").Shape, import(
   collected: ["check", "ready"],
   decided: ["check", "ready"],
   changes: ["dot", "moving"],
-  sent: ["turning", "moving"],
+  sent: ["question", "moving"],
   kept: ["dot", "paused"],
   "not decided": ["bars", "paused"],
   unknown: ["question", "quiet"],
@@ -185,7 +186,7 @@ function show(page) {
   setText(parts.end, describeEnd(page));
   if (!page.available) return replace(parts.body, notice("There is no audit log to read", longText(page.why)));
   if (!log.lines.length) return replace(parts.body, notice(log.next ? "No line fits so far" : "No line fits", page.why && longText(page.why)));
-  replace(parts.body, buildDays(log.lines));
+  replace(parts.body, buildDays(joinRequests(log.lines)));
 }
 
 /** @param {Page} page */
@@ -217,6 +218,13 @@ function showChain({ chain, available }) {
   );
 }
 
+/** @param {Line & {sent?: number | null}} line */
+function buildTime({ time, sent }) {
+  if (time === null) return h("span", { class: "log-time" }, "–");
+  const took = sent ? `sent at ${clockTime(sent)}` : null;
+  return h("time", { class: "log-time", datetime: new Date(time * 1000).toISOString(), title: took }, clockTime(time));
+}
+
 /** @param {Line[]} lines @returns {HTMLElement[]} */
 function buildDays(lines) {
   /** @type {Map<string, Line[]>} */
@@ -236,12 +244,12 @@ function buildLine(line) {
   return h(
     "li",
     { class: "log-line" },
-    line.time === null ? h("span", { class: "log-time" }, "–") : h("time", { class: "log-time", datetime: new Date(line.time * 1000).toISOString() }, clockTime(line.time)),
+    buildTime(line),
     h("span", { class: `log-outcome state tone-${tone}` }, shapeMark(shape, tone), shortText(line.outcome)),
     h("span", { class: "log-object" }, key && [objectLink(key), onlyThis(key)]),
     h("span", { class: "log-call" }, shortText(line.call, "mono"), line.call && line.resource && " ", shortText(line.resource)),
     h("span", { class: "log-by" }, h("span", { class: "muted" }, "by "), shortText(line.by)),
-    (line.reason || line.changes.length > 0) && h("div", { class: "log-more" }, line.reason && longText(line.reason, `tone-${tone}`), buildChanges(line)),
+    (line.outcome === "sent" || line.reason || line.changes.length > 0) && h("div", { class: "log-more" }, line.outcome === "sent" && h("p", { class: "muted" }, "Its outcome is not in the log."), line.reason && longText(line.reason, `tone-${tone}`), buildChanges(line)),
   );
 }
 

@@ -1,5 +1,6 @@
 /** The view of one object: its head, its resources, its timeline; in its other tab what a delete would do. */
 
+import { Problem } from "./api.js";
 import { buildFacts, buildGone, buildNeeds, buildTitle } from "./cluster_head.js";
 import { buildDeletion, noDeletion } from "./deletion.js";
 import { h, replace } from "./dom.js";
@@ -27,8 +28,12 @@ export async function mount(root, context) {
 export async function navigate(context) {
   if (view?.key === context.route.key && view?.tab === context.route.tab) return view?.choose();
   const root = view?.root;
+  const focused = root?.contains(document.activeElement);
   unmount();
-  if (root) await mount(root, context);
+  if (!root) return;
+  await mount(root, context);
+  const tab = root.querySelector(".tabs [aria-current]");
+  if (focused && tab instanceof HTMLElement) tab.focus();
 }
 
 export function unmount() {
@@ -45,12 +50,14 @@ class View {
   /** @type {Record<string, string>} */
   #shown = {};
   #phase = "";
+  #gone = false;
   /** @type {any} */
   #detail = null;
 
   /** @param {HTMLElement} root @param {any} context */
   constructor(root, context) {
-    [this.root, this.context] = [root, context];
+    this.root = root;
+    this.context = context;
     this.key = context.route.key;
     this.tab = context.route.tab;
     this.head = h("header", { class: "object-head" });
@@ -88,13 +95,14 @@ class View {
         this.tab && this.context.api.get(`${path}/deletion`, this.#stop.signal),
       ]);
       this.#detail = detail;
+      this.#gone = false;
       replace(this.gone);
       await this.#show(detail, plan);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       if (!this.#detail) throw error;
       // The connection is lost, which the frame says, or the object has gone.
-      if (error.status === 404) this.#showGone();
+      if (error instanceof Problem && error.status === 404) this.#showGone();
     } finally {
       this.#reading = false;
       if (this.#stale) this.#readSoon();
@@ -104,21 +112,26 @@ class View {
   /** @param {any} detail @param {any} plan */
   async #show(detail, plan) {
     const now = this.context.now();
+    const where = this.context.session.info?.where ?? "";
     this.#showHead();
-    this.#once("needs", detail.row.needs, () => replace(this.needs, buildNeeds(detail.row.needs, now)));
+    this.#once("needs", detail.row.needs, () => replace(this.needs, buildNeeds(detail.row.needs, where, now)));
     if (this.tab) {
       const deleting = detail.row.deleting_since !== null;
       replace(this.facts);
-      return this.#once("plan", [plan, deleting], () => replace(this.body, ...(plan ? buildDeletion(plan, deleting) : [noDeletion("It is not known yet.")])));
+      return this.#once("plan", [plan, deleting], () =>
+        replace(this.body, ...(plan ? buildDeletion(plan, deleting, where) : [noDeletion("It is not known yet.")])),
+      );
     }
-    this.#once("facts", [detail.row, detail.conditions, detail.notes, detail.endpoint, detail.account], () => this.#showFacts(detail, now));
+    this.#once("facts", [detail.row, detail.conditions, detail.notes, detail.endpoint, detail.account], () =>
+      this.#showFacts(detail, now),
+    );
     if (!this.body.contains(this.resources.element)) replace(this.body, this.resources.element, this.timeline.element);
     this.timeline.update(detail.history, now, this.#prefix());
     await this.resources.update(detail.resources, detail.row.name, now);
   }
 
   #showHead() {
-    const row = this.context.store.rows.get(this.key) ?? this.#detail?.row;
+    const row = this.#gone ? undefined : (this.context.store.rows.get(this.key) ?? this.#detail?.row);
     this.#once("head", row, () => replace(this.head, ...buildTitle(this.key, row, this.tab, this.context.now())));
     if (row && this.#phase && row.phase !== this.#phase) this.context.announce(`${row.name} is ${row.phase}`);
     this.#phase = row?.phase ?? "";
@@ -132,11 +145,19 @@ class View {
     if (fold) fold.open = open;
   }
 
+  /** Say that the object has gone; what was last known of it stays, as of then. */
   #showGone() {
-    this.#once("gone", this.key, () => replace(this.gone, buildGone(this.key, this.context.now())));
+    if (this.#gone) return;
+    this.#gone = true;
+    replace(this.gone, buildGone(this.key, this.context.now()));
+    this.#once("needs", [], () => replace(this.needs));
+    this.#showHead();
   }
 
-  /** Build a part only if what it shows is new: selections, folds and the focus stay. @param {string} part @param {unknown} data @param {() => void} build */
+  /**
+   * Build a part only if what it shows is new: selections, folds and the focus stay.
+   * @param {string} part @param {unknown} data @param {() => void} build
+   */
   #once(part, data, build) {
     const shown = JSON.stringify(data) ?? "";
     if (this.#shown[part] === shown) return;
@@ -145,7 +166,10 @@ class View {
   }
 
   #prefix() {
-    return sharedPrefix(this.#detail.resources.map((/** @type {{name: string}} */ each) => each.name), this.#detail.row.name);
+    return sharedPrefix(
+      this.#detail.resources.map((/** @type {{name: string}} */ each) => each.name),
+      this.#detail.row.name,
+    );
   }
 
   /** @param {import("./store.js").Change} change */
@@ -162,7 +186,7 @@ class View {
   }
 
   #tick() {
-    if (document.hidden || !this.#detail || this.tab) return;
+    if (document.hidden || !this.#detail || this.#gone || this.tab) return;
     const now = this.context.now();
     this.timeline.update(this.#detail.history, now, this.#prefix());
     this.resources.tick(now);
@@ -178,7 +202,12 @@ class View {
 function loadStyle() {
   if (document.getElementById("cluster-style")) return Promise.resolve();
   return new Promise((resolve) => {
-    const link = h("link", { id: "cluster-style", rel: "stylesheet", href: "/static/cluster.css", on: { load: () => resolve(), error: () => resolve() } });
+    const link = h("link", {
+      id: "cluster-style",
+      rel: "stylesheet",
+      href: "/static/cluster.css",
+      on: { load: () => resolve(), error: () => resolve() },
+    });
     document.head.append(link);
   });
 }

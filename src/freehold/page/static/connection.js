@@ -4,6 +4,8 @@ import { datum, h, replace, setText } from "./dom.js";
 import { age, clockTime, counted } from "./format.js";
 import { shapeMark } from "./states.js";
 
+/** Milliseconds after which a page that connects says that what it shows is old. */
+const STALE = 7000;
 const WORDS = { connecting: "Connecting", live: "Live", lost: "Connection lost", refused: "No access" };
 const MARKS = /** @type {const} */ ({
   connecting: ["turning", "moving"], live: ["check", "ready"], lost: ["stop", "blocked"], refused: ["stop", "blocked"],
@@ -45,17 +47,23 @@ export function buildBanner(root, retry) {
   const body = h("section", { class: "banner", "aria-label": "Connection", hidden: true }, shapeMark("stop", "blocked"), title, text, again, reload);
   replace(root, body);
   return (connection, outdated) => {
-    const lost = connection.state === "lost";
+    const lost = connection.state === "lost" || isStale(connection);
     body.hidden = !(lost || outdated);
     again.hidden = !lost;
     reload.hidden = lost;
-    setText(title, lost ? "Connection lost." : outdated ? "The operator was updated." : "");
+    setText(title, lost ? `${WORDS[connection.state]}.` : outdated ? "The operator was updated." : "");
     setText(text, lost ? describeLoss(connection) : "Reload the page to see it as the new version shows it.");
   };
 }
 
+/** Whether a page that connects again shows what is old. @param {import("./feed.js").Connection} connection */
+function isStale({ state, heard }) {
+  return state === "connecting" && heard > 0 && Date.now() - heard > STALE;
+}
+
 /** @param {import("./feed.js").Connection} connection */
 function describeLoss(connection) {
+  if (connection.state === "connecting") return staleness(connection);
   const wait = Math.ceil((connection.retry - Date.now()) / 1000);
   return `${staleness(connection)} ${connection.problem} ${wait > 0 ? `Trying again in ${wait} s.` : "Trying again …"}`;
 }

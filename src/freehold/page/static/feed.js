@@ -4,6 +4,8 @@ import { Problem } from "./api.js";
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 15_000;
+/** Milliseconds after which a tab that nobody sees ends its stream: a browser has six connections for all its tabs. */
+const UNSEEN = 60_000;
 
 /**
  * @typedef {object} Connection  What a person is told of the connection.
@@ -19,6 +21,8 @@ export class Feed {
   /** @type {AbortController | null} */
   #stop = null;
   #wake = () => {};
+  #unseen = 0;
+  #rests = false;
 
   /**
    * @param {import("./api.js").Api} api
@@ -32,23 +36,52 @@ export class Feed {
     this.clock = clock;
     this.listener = listener;
     addEventListener("online", () => this.retryNow());
-    document.addEventListener("visibilitychange", () => document.hidden || this.retryNow());
+    document.addEventListener("visibilitychange", () => this.#mindTab());
+    // A page that the browser keeps for "back" would keep its stream, too.
+    addEventListener("pagehide", () => this.#rest());
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#goOn());
   }
 
   start() {
     this.stop();
-    this.#stop = new AbortController();
     this.#set({ state: "connecting", heard: 0, retry: 0, problem: "" });
-    void this.#run(this.#stop.signal);
+    this.#begin();
   }
 
   stop() {
     this.#stop?.abort();
     this.#stop = null;
+    this.#rests = false;
   }
 
   retryNow() {
     this.#wake();
+  }
+
+  #begin() {
+    this.#stop = new AbortController();
+    void this.#run(this.#stop.signal);
+  }
+
+  #mindTab() {
+    clearTimeout(this.#unseen);
+    if (document.hidden) this.#unseen = setTimeout(() => this.#rest(), UNSEEN);
+    else if (this.#rests) this.#goOn();
+    else this.retryNow();
+  }
+
+  /** End the stream until the tab is seen again; what is shown stays, with its age. */
+  #rest() {
+    if (!this.#stop) return;
+    this.stop();
+    this.#rests = true;
+    this.connection = { ...this.connection, state: "connecting", retry: 0, problem: "" };
+  }
+
+  #goOn() {
+    if (!this.#rests) return;
+    this.#rests = false;
+    this.#begin();
   }
 
   /** @param {AbortSignal} signal */
@@ -86,6 +119,7 @@ export class Feed {
       this.api.get("/api/session", signal),
       this.api.get("/api/objects", signal),
     ]);
+    this.clock.speed = session.speed ?? 1;
     this.clock.note(objects.now);
     this.listener.onSession(session);
     this.store.fill(objects.rows);

@@ -35,7 +35,7 @@ function textOf(row) {
   let text = texts.get(row);
   if (text === undefined) {
     const needs = row.needs.map((need) => need.what);
-    const parts = [row.name, row.namespace, row.kind, row.cluster, row.cloud, row.place, row.version, row.reason, row.phase];
+    const parts = [row.name, row.namespace, row.kind, row.cluster, row.cloud, row.place, row.reason, row.phase];
     text = [...parts, ...needs].join("\n").toLowerCase();
     texts.set(row, text);
   }
@@ -64,6 +64,7 @@ const ORDERS = {
   name: (row) => row.name,
   kind: (row) => row.kind,
   place: (row) => `${row.cloud} ${row.place}`,
+  cluster: (row) => row.cluster,
   done: (row) => (row.total ? row.done / row.total : 1),
   since: (row) => -(row.since ?? Infinity),
   created: (row) => -(row.created ?? Infinity),

@@ -1,7 +1,7 @@
 /** The graph of resources on the screen: cards and lines, moved about with mouse, wheel and keys. */
 
 import { datum, h, replace, svg } from "./dom.js";
-import { drawCard, scaled } from "./graph_card.js";
+import { drawCard, scaled, shortAge } from "./graph_card.js";
 import { placeCards } from "./graph_layout.js";
 
 const [LEAST, MOST] = [0.25, 2];
@@ -34,10 +34,25 @@ export class GraphView {
     this.onSelect = onSelect;
     this.lines = svg("g", { class: "graph-lines", "aria-hidden": "true" });
     this.cards = svg("g", { class: "nodes" });
-    this.picture = svg("svg", { class: "graph-picture", role: "group", "aria-label": "Resources as a graph" }, this.#markers(), this.lines, this.cards);
-    this.stage = h("div", { class: "graph-stage", tabindex: "0", role: "region", "aria-label": "Graph of resources" }, this.picture);
+    this.picture = svg(
+      "svg",
+      { class: "graph-picture", role: "group", "aria-label": "Resources as a graph" },
+      this.#markers(),
+      this.lines,
+      this.cards,
+    );
+    this.stage = h(
+      "div",
+      { class: "graph-stage", tabindex: "0", role: "region", "aria-label": "Graph of resources" },
+      this.picture,
+    );
     this.legend = h("ul", { class: "legend" });
-    this.element = h("div", { class: "graph" }, h("div", { class: "graph-bar" }, this.legend, this.#controls()), this.stage);
+    this.element = h(
+      "div",
+      { class: "graph" },
+      h("div", { class: "graph-bar" }, this.legend, this.#controls()),
+      this.stage,
+    );
     this.stage.addEventListener("keydown", (event) => this.#onKey(event));
     this.stage.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
     this.stage.addEventListener("pointerdown", (event) => this.#onGrab(event));
@@ -51,9 +66,19 @@ export class GraphView {
    */
   update(graph, now, prefix) {
     const setting = this.#setting(prefix);
-    const signature = JSON.stringify([setting, graph.cards.map((card) => card.id), graph.lines.map(({ from, to }) => [from, to])]);
+    const signature = JSON.stringify([
+      setting,
+      graph.cards.map((card) => card.id),
+      graph.lines.map(({ from, to }) => [from, to]),
+    ]);
     this.graph = graph;
-    replace(this.legend, ...explain(prefix, graph.lines.some((line) => line.waits)));
+    replace(
+      this.legend,
+      ...explain(
+        prefix,
+        graph.lines.some((line) => line.waits),
+      ),
+    );
     if (signature !== this.#signature) this.#place(graph, setting);
     this.#signature = signature;
     for (const card of graph.cards) this.#drawCard(card, now, setting);
@@ -82,7 +107,11 @@ export class GraphView {
 
   #controls() {
     const button = (/** @type {string} */ label, /** @type {string} */ sign, /** @type {() => void} */ act) =>
-      h("button", { type: "button", class: "button graph-button", "aria-label": label, title: label, on: { click: act } }, sign);
+      h(
+        "button",
+        { type: "button", class: "button graph-button", "aria-label": label, title: label, on: { click: act } },
+        sign,
+      );
     return h(
       "div",
       { class: "graph-controls", role: "group", "aria-label": "Size of the graph" },
@@ -97,13 +126,32 @@ export class GraphView {
     const arrow = (/** @type {string} */ name) =>
       svg(
         "marker",
-        { id: `${name}-${this.#number}`, class: name, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+        {
+          id: `${name}-${this.#number}`,
+          class: name,
+          viewBox: "0 0 8 8",
+          refX: 7,
+          refY: 4,
+          markerWidth: 8,
+          markerHeight: 8,
+          markerUnits: "userSpaceOnUse",
+          orient: "auto",
+        },
         svg("path", { d: "M0 0L8 4L0 8z" }),
       );
     const ring = (/** @type {string} */ name, /** @type {number} */ at) =>
       svg(
         "marker",
-        { id: `${name}-${this.#number}`, class: "ring", viewBox: "0 0 10 10", refX: at, refY: 5, markerWidth: 11, markerHeight: 11, markerUnits: "userSpaceOnUse" },
+        {
+          id: `${name}-${this.#number}`,
+          class: "ring",
+          viewBox: "0 0 10 10",
+          refX: at,
+          refY: 5,
+          markerWidth: 11,
+          markerHeight: 11,
+          markerUnits: "userSpaceOnUse",
+        },
         svg("circle", { cx: 5, cy: 5, r: 3.5 }),
       );
     return svg("defs", null, arrow("arrow"), arrow("arrow-lit"), ring("ring-start", 1), ring("ring-end", 9));
@@ -137,10 +185,14 @@ export class GraphView {
     if (this.#scale) this.#resize();
   }
 
-  /** @param {import("./graph_model.js").Card} card @param {number} now @param {import("./graph_card.js").Setting} setting */
+  /**
+   * @param {import("./graph_model.js").Card} card @param {number} now
+   * @param {import("./graph_card.js").Setting} setting
+   */
   #drawCard(card, now, setting) {
-    const minute = card.members.length > 1 ? 0 : Math.floor((now - (card.members[0].since ?? now)) / 5);
-    const shown = JSON.stringify([card.members, minute]);
+    const [first] = card.members;
+    const since = card.members.length > 1 || first.since === null ? "" : shortAge(now - first.since);
+    const shown = JSON.stringify([card.members, since]);
     if (this.#shown.get(card.id) === shown) return;
     this.#shown.set(card.id, shown);
     drawCard(/** @type {SVGElement} */ (this.#groups.get(card.id)), card, now, setting);
@@ -159,7 +211,12 @@ export class GraphView {
         "marker-end": end && `url(#${end}-${this.#number})`,
       });
     });
-    replace(this.lines, ...paths.sort((one, other) => Number(one.classList.contains("line-lit")) - Number(other.classList.contains("line-lit"))));
+    replace(
+      this.lines,
+      ...paths.sort(
+        (one, other) => Number(one.classList.contains("line-lit")) - Number(other.classList.contains("line-lit")),
+      ),
+    );
   }
 
   #size() {
@@ -176,7 +233,10 @@ export class GraphView {
   #zoom(scale) {
     const before = this.#scale || 1;
     const { stage } = this;
-    const [x, y] = [(stage.scrollLeft + stage.clientWidth / 2) / before, (stage.scrollTop + stage.clientHeight / 2) / before];
+    const [x, y] = [
+      (stage.scrollLeft + stage.clientWidth / 2) / before,
+      (stage.scrollTop + stage.clientHeight / 2) / before,
+    ];
     this.#scale = Math.min(Math.max(scale, LEAST), MOST);
     this.#resize();
     stage.scrollTo(x * this.#scale - stage.clientWidth / 2, y * this.#scale - stage.clientHeight / 2);

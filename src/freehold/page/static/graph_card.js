@@ -65,7 +65,7 @@ export function sayCounts(members) {
 /** @param {import("./graph_model.js").Resource} resource @param {number} now @param {Setting} setting */
 function resourceTexts(resource, now, setting) {
   const small = font(11, setting);
-  const since = resource.since === null ? "" : ` ${age(now - resource.since)}`;
+  const since = resource.since === null ? "" : ` ${shortAge(now - resource.since)}`;
   const drift = sayDrift(resource);
   const whose = `${drift && `${drift} · `}${ownershipOf(resource.ownership).word}`;
   const name = resource.name.startsWith(setting.prefix) ? resource.name.slice(setting.prefix.length) : resource.name;
@@ -79,6 +79,11 @@ function resourceTexts(resource, now, setting) {
     text(whose, [CARD.width - 10, 20], 11, `node-whose${drift && " node-drift"}`, 110, setting),
     text(resource.id || "no id yet", [idAt, 56], 10.5, "node-id", CARD.width - 10 - idAt, setting),
   ];
+}
+
+/** @param {number} seconds @returns {string} the age in its largest unit */
+export function shortAge(seconds) {
+  return age(seconds).split(/\s/u).slice(0, 2).join(" ");
 }
 
 /** @param {import("./graph_model.js").Card} card @param {Setting} setting */

@@ -92,6 +92,7 @@ function findLines(resources, cards) {
   const cardOf = new Map(cards.flatMap((card) => card.members.map((each) => [each.key, card.id])));
   const needs = needsOfCards(resources, cardOf);
   const waits = waitsOfCards(resources, cardOf);
+  /** @type {Line[]} */
   const lines = [];
   for (const [to, sources] of reduceNeeds(needs)) for (const from of sources) lines.push({ from, to, waits: "" });
   for (const line of lines) {
@@ -159,7 +160,9 @@ export function reduceNeeds(needs) {
   );
 }
 
-/** @param {string} start @param {Map<string, Set<string>>} needs @returns {Set<string>} all that it needs, by any way */
+/**
+ * @param {string} start @param {Map<string, Set<string>>} needs @returns {Set<string>} all that it needs, by any way
+ */
 function reachFrom(start, needs) {
   const found = new Set();
   const open = [...(needs.get(start) ?? [])];

@@ -19,7 +19,7 @@ const COLUMNS = [
   { id: "done", title: "Resources", sort: "done" },
   { id: "since", title: "For", sort: "since" },
   { id: "reason", title: "Why", sort: "" },
-  { id: "version", title: "Version", sort: "" },
+  { id: "cluster", title: "Cluster", sort: "cluster" },
   { id: "created", title: "Age", sort: "created" },
 ];
 
@@ -41,7 +41,7 @@ export function mount(root, given) {
   context = given;
   ends = new AbortController();
   filter = readFilter(context.route.query);
-  parts = buildParts();
+  parts = { ...buildParts(), root };
   replace(
     root,
     h("div", { class: "section-head" }, h("h2", { id: "objects-title" }, "All objects"), parts.count),
@@ -137,12 +137,13 @@ function render() {
   const others = passOthers(all.values(), filter);
   const passed = filter.states.length ? others.filter((row) => filter.states.includes(row.phase)) : others;
   const sorted = sortRows(passed, filter.sort);
+  parts.root.hidden = !all.size;
   showFilters(all, others);
   showHead();
   parts.grid.setAttribute("aria-rowcount", String(sorted.length + 1));
   parts.grid.hidden = !sorted.length;
   setText(parts.count, describe(sorted.length, all.size));
-  parts.empty.hidden = sorted.length > 0 || !all.size;
+  parts.empty.hidden = sorted.length > 0;
   if (!parts.empty.hidden) setText(parts.empty, "No object passes these filters.");
   if (!sorted.some((row) => row.key === current)) current = sorted[0]?.key ?? "";
   rows?.show(sorted);
@@ -219,7 +220,7 @@ function buildRow(row) {
     done: row.total ? buildDone(row) : "–",
     since: ageSince(row.phase === "Deleting" ? row.deleting_since ?? row.since : row.since, now),
     reason: datum(row.needs[0]?.what ?? (row.phase === "Ready" ? "" : row.reason), row.needs.length ? "need" : ""),
-    version: datum(row.version || ""),
+    cluster: datum(row.cluster),
     created: ageSince(row.created, now),
   };
   return h(

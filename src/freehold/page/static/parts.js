@@ -142,12 +142,14 @@ export function notice(title, ...children) {
 }
 
 /**
- * Show that a view could not be read, with a way to try again.
+ * Show that something could not be read, with a way to try again.
  * @param {Element} root @param {Error} error @param {() => void} again
+ * @param {string} [title]  heading of the page, where the root is the whole view
  */
-export function showProblem(root, error, again) {
+export function showProblem(root, error, again, title) {
   const button = h("button", { type: "button", class: "button", on: { click: again } }, "Try again");
-  replace(root, notice("This could not be read", h("p", null, datum(error.message)), button));
+  const said = notice("This could not be read", h("p", null, datum(error.message)), button);
+  replace(root, title && h("h1", { class: "view-title" }, title), said);
 }
 
 /** Build "before → after" of a value. @param {string | null} before @param {string | null} after */

@@ -2,7 +2,7 @@
 
 import { datum, h } from "./dom.js";
 import { dateTime } from "./format.js";
-import { ageSince, copyable, longText } from "./parts.js";
+import { ageSince, buildChange, copyable, longText } from "./parts.js";
 import { findWaits, ownershipOf, wordOf } from "./resources.js";
 import { stateMark, toneOf } from "./states.js";
 
@@ -23,7 +23,8 @@ const LONGEST_COPY = 1500;
 
 /**
  * Build the panel of a resource.
- * @param {Resource} resource @param {Resource[]} all @param {number} now @param {Actions} actions @returns {HTMLElement}
+ * @param {Resource} resource @param {Resource[]} all @param {number} now @param {Actions} actions
+ * @returns {HTMLElement}
  */
 export function buildPanel(resource, all, now, actions) {
   const byKey = new Map(all.map((each) => [each.key, each]));
@@ -35,7 +36,7 @@ export function buildPanel(resource, all, now, actions) {
     fact("Id", resource.id ? copyText(resource.id) : "none yet"),
     fact("Whose", datum(whose.word, "whose"), whose.meaning && ` – ${whose.meaning}`),
     fact("Proof", resource.proof ? longText(resource.proof) : "none on record"),
-    fact("Changed from outside, and brought back", resource.drift.length > 0 && driftTable(resource.drift)),
+    fact("Changed from outside, and brought back", resource.drift.length > 0 && driftList(resource.drift)),
     fact("Waits for", links(findWaits(resource, all))),
     fact("Waiting for it", links(keysOf((each) => findWaits(each, all).includes(resource.key)))),
     fact("Needs", links(resource.requires)),
@@ -51,14 +52,34 @@ export function buildPanel(resource, all, now, actions) {
 export function buildGroupPanel(card, actions) {
   const [first] = card.members;
   const members = card.members.map((each) => h("li", null, linkTo(each.key, each, actions.onSelect)));
-  const open = h("button", { type: "button", class: "button", on: { click: () => actions.onOpen?.(card.id) } }, "Draw each in the graph");
-  return frame(`${card.members.length} × ${first.kind}`, "alike: they need the same kinds and belong to the same owner", actions.onClose, open, h("ul", { class: "links" }, members));
+  const open = h(
+    "button",
+    { type: "button", class: "button", on: { click: () => actions.onOpen?.(card.id) } },
+    "Draw each in the graph",
+  );
+  return frame(
+    `${card.members.length} × ${first.kind}`,
+    "alike: they need the same kinds and belong to the same owner",
+    actions.onClose,
+    open,
+    h("ul", { class: "links" }, members),
+  );
 }
 
 /** @param {string} kind @param {string} name @param {() => void} close @param {...import("./dom.js").Child} body */
 function frame(kind, name, close, ...body) {
-  const title = h("h3", { tabindex: "-1", id: "panel-title" }, datum(clip(kind), "panel-kind"), " ", datum(clip(name, 240), "panel-name"));
-  const button = h("button", { type: "button", class: "button panel-close", "aria-label": "Close the details", on: { click: close } }, "Close");
+  const title = h(
+    "h3",
+    { tabindex: "-1", id: "panel-title" },
+    datum(clip(kind), "panel-kind"),
+    " ",
+    datum(clip(name, 240), "panel-name"),
+  );
+  const button = h(
+    "button",
+    { type: "button", class: "button panel-close", "aria-label": "Close the details", on: { click: close } },
+    "Close",
+  );
   return h("aside", { class: "panel", "aria-labelledby": "panel-title" }, h("header", null, title, button), ...body);
 }
 
@@ -84,20 +105,22 @@ export function stateWord(state) {
   return h("span", { class: `state tone-${toneOf(state)}` }, stateMark(state), datum(clip(wordOf(state))));
 }
 
-/** @param {import("./graph_model.js").Drift[]} drift @returns {HTMLElement} */
-export function driftTable(drift) {
-  return h(
-    "ul",
-    { class: "drift" },
-    drift.map(({ field, before, after, at }) =>
+/** @param {import("./graph_model.js").Drift[]} drift @returns {HTMLElement} what was changed from outside, and how */
+export function driftList(drift) {
+  const items = drift.map(({ field, before, after, at }) =>
+    h(
+      "li",
+      null,
       h(
-        "li",
-        null,
-        h("p", { class: "drift-field" }, datum(clip(field)), at !== null && h("span", { class: "muted" }, ` ${dateTime(at)}`)),
-        h("p", { class: "drift-change" }, h("span", { class: "sr-only" }, "from "), datum(clip(before, 400), "drift-before"), h("span", { "aria-hidden": "true" }, " → "), h("span", { class: "sr-only" }, " to "), datum(clip(after, 400), "drift-after")),
+        "p",
+        { class: "drift-field" },
+        datum(clip(field)),
+        h("span", { class: "muted" }, at === null ? "" : ` ${dateTime(at)}`),
       ),
+      h("p", { class: "drift-change" }, buildChange(before, after)),
     ),
   );
+  return h("ul", { class: "drift" }, items);
 }
 
 /** @param {string[]} keys @param {Map<string, Resource>} byKey @param {(key: string) => void} select */
@@ -106,7 +129,9 @@ function linkList(keys, byKey, select) {
   const items = keys.map((key) => h("li", null, linkTo(key, byKey.get(key), select)));
   const rest = items.splice(FEW);
   const list = h("ul", { class: "links" }, items);
-  return rest.length ? [list, h("details", null, h("summary", null, `${rest.length} more`), h("ul", { class: "links" }, rest))] : list;
+  return rest.length
+    ? [list, h("details", null, h("summary", null, `${rest.length} more`), h("ul", { class: "links" }, rest))]
+    : list;
 }
 
 /** @param {string} key @param {Resource | undefined} resource @param {(key: string) => void} select */

@@ -2,7 +2,7 @@
 
 import { datum, h, replace } from "./dom.js";
 import { findWaits, ownershipOf } from "./resources.js";
-import { clip, driftTable, stateSince } from "./resource_panel.js";
+import { clip, driftList, stateSince } from "./resource_panel.js";
 import { longText } from "./parts.js";
 
 const HEADS = ["State", "Resource", "Whose", "What is known"];
@@ -17,7 +17,11 @@ export class ResourceTable {
     this.body = h("tbody", { role: "rowgroup" });
     const heads = HEADS.map((head) => h("th", { scope: "col", role: "columnheader" }, head));
     const head = h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads));
-    const caption = h("caption", { class: "sr-only" }, "Resources: state, kind, name and id, whose they are, and what is known");
+    const caption = h(
+      "caption",
+      { class: "sr-only" },
+      "Resources: state, kind, name and id, whose they are, and what is known",
+    );
     this.element = h("table", { class: "resource-table", role: "table" }, caption, head, this.body);
   }
 
@@ -49,8 +53,15 @@ export class ResourceTable {
 
   /** @param {string} key */
   #newRow(key) {
-    const cells = HEADS.map((_, index) => h(index === 1 ? "th" : "td", index === 1 ? { scope: "row", role: "rowheader" } : { role: "cell" }));
-    const name = h("button", { type: "button", class: "row-name", "aria-pressed": "false", on: { click: () => this.onSelect(key) } });
+    const cells = HEADS.map((_, index) =>
+      h(index === 1 ? "th" : "td", index === 1 ? { scope: "row", role: "rowheader" } : { role: "cell" }),
+    );
+    const name = h("button", {
+      type: "button",
+      class: "row-name",
+      "aria-pressed": "false",
+      on: { click: () => this.onSelect(key) },
+    });
     cells[1].append(name, h("span", { class: "row-id" }));
     return { row: h("tr", { role: "row" }, cells), shown: "" };
   }
@@ -66,7 +77,15 @@ export class ResourceTable {
     replace(name.children[0], datum(clip(resource.kind), "muted"), " ", datum(clip(resource.name, 240)));
     replace(name.children[1], datum(resource.id ? clip(resource.id) : "no id yet"));
     replace(whose, datum(ownershipOf(resource.ownership).word));
-    replace(known, resource.message && longText(resource.message), waitsText(waits), resource.drift.length > 0 && [h("p", { class: "muted" }, "Changed from outside, and brought back:"), driftTable(resource.drift)]);
+    replace(
+      known,
+      resource.message && longText(resource.message),
+      waitsText(waits),
+      resource.drift.length > 0 && [
+        h("p", { class: "muted" }, "Changed from outside, and brought back:"),
+        driftList(resource.drift),
+      ],
+    );
   }
 }
 
@@ -74,5 +93,16 @@ export class ResourceTable {
 function waitsText(keys) {
   if (!keys.length) return null;
   const more = keys.length > 3 ? ` and ${keys.length - 3} more` : "";
-  return h("p", { class: "row-waits" }, "Waits for ", datum(keys.slice(0, 3).map((key) => clip(key.replace("/", " "))).join(", ")), more);
+  return h(
+    "p",
+    { class: "row-waits" },
+    "Waits for ",
+    datum(
+      keys
+        .slice(0, 3)
+        .map((key) => clip(key.replace("/", " ")))
+        .join(", "),
+    ),
+    more,
+  );
 }

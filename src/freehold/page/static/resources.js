@@ -1,4 +1,4 @@
-/** Words and order of the states of resources, and of whose they are. Pure; how a state looks is in states.js. */
+/** Words and order of the states of resources, and of whose they are; how a state looks is in states.js. Pure. */
 
 /** States that ask for nothing more: what is in one of them is left out by "only what is not Ready". */
 const SETTLED = new Set(["Ready", "Gone", "NotCreated"]);
@@ -9,7 +9,10 @@ const GRAVITY = ["Blocked", "Unknown", "Surplus", "Deleting", "Waiting", "Kept",
 /** @type {Record<string, {word: string, meaning: string}>} */
 const OWNERSHIPS = {
   managed: { word: "managed", meaning: "made by Freehold for this object, and deleted with it" },
-  shared: { word: "shared", meaning: "made by Freehold and deleted with it; the cluster's own cloud provider uses it too" },
+  shared: {
+    word: "shared",
+    meaning: "made by Freehold and deleted with it; the cluster's own cloud provider uses it too",
+  },
   unmanaged: { word: "given", meaning: "was there before: it is used, never changed and never deleted" },
   unknown: { word: "undecided", meaning: "nothing proves yet whose it is" },
 };
@@ -40,7 +43,8 @@ export function sayDrift({ reason, drift }) {
 /**
  * Return the keys of those that a resource waits for. In a delete it may be said only by its reason: then they are
  * those that need it and have not gone.
- * @param {import("./graph_model.js").Resource} resource @param {import("./graph_model.js").Resource[]} all @returns {string[]}
+ * @param {import("./graph_model.js").Resource} resource @param {import("./graph_model.js").Resource[]} all
+ * @returns {string[]}
  */
 export function findWaits(resource, all) {
   if (resource.waits_for.length || resource.reason !== "WaitingForDependents") return resource.waits_for;

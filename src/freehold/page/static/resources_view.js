@@ -5,9 +5,7 @@ import { buildGraph, groupOf } from "./graph_model.js";
 import { buildGroupPanel, buildPanel, stateWord } from "./resource_panel.js";
 import { ResourceTable } from "./resource_table.js";
 import { countStates, isSettled, sharedPrefix } from "./resources.js";
-
-/** Screens on which the table is shown first. */
-const NARROW = "(max-width: 48rem)";
+import { isNarrow } from "./room.js";
 
 /**
  * @typedef {object} Choice  What a person has chosen; it is kept in the address.
@@ -18,13 +16,17 @@ const NARROW = "(max-width: 48rem)";
 
 /** @param {URLSearchParams} query @returns {Choice} */
 export function readChoice(query) {
-  const show = query.get("show") ?? (matchMedia(NARROW).matches ? "table" : "graph");
-  return { show: show === "table" ? "table" : "graph", unsettledOnly: query.get("only") === "unsettled", selected: query.get("resource") ?? "" };
+  const show = query.get("show") ?? (isNarrow() ? "table" : "graph");
+  return {
+    show: show === "table" ? "table" : "graph",
+    unsettledOnly: query.get("only") === "unsettled",
+    selected: query.get("resource") ?? "",
+  };
 }
 
 /** @param {Choice} choice @returns {Record<string, string>} */
 export function writeChoice({ show, unsettledOnly, selected }) {
-  const first = matchMedia(NARROW).matches ? "table" : "graph";
+  const first = isNarrow() ? "table" : "graph";
   return { show: show === first ? "" : show, only: unsettledOnly ? "unsettled" : "", resource: selected };
 }
 
@@ -53,17 +55,29 @@ export class ResourcesView {
     this.toolbar = this.#buildToolbar();
     this.element = h(
       "section",
-      { class: "resources", "aria-labelledby": "resources-title", on: { keydown: (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && this.choice.selected && this.#close() } },
+      {
+        class: "resources",
+        "aria-labelledby": "resources-title",
+        on: {
+          keydown: (/** @type {KeyboardEvent} */ event) =>
+            event.key === "Escape" && this.choice.selected && this.#close(),
+        },
+      },
       h("div", { class: "resources-head" }, h("h2", { id: "resources-title" }, "Resources"), this.counts, this.toolbar),
       h("div", { class: "resources-body" }, this.main, this.side),
     );
   }
 
-  /** @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now */
+  /**
+   * @param {import("./graph_model.js").Resource[]} resources @param {string} name  of the object @param {number} now
+   */
   async update(resources, name, now) {
     [this.#resources, this.#name, this.#now] = [this.#recall(resources), name, now];
     const counts = countStates(resources.map((each) => each.state));
-    replace(this.counts, counts.map(([state, count]) => h("span", { class: "count" }, `${count} `, stateWord(state))));
+    replace(
+      this.counts,
+      counts.map(([state, count]) => h("span", { class: "count" }, `${count} `, stateWord(state))),
+    );
     await this.#show();
   }
 
@@ -72,7 +86,9 @@ export class ResourcesView {
    * @param {import("./graph_model.js").Resource[]} resources
    */
   #recall(resources) {
-    const recalled = resources.map((each) => (each.requires.length ? each : { ...each, requires: this.#needs.get(each.key) ?? [] }));
+    const recalled = resources.map((each) =>
+      each.requires.length ? each : { ...each, requires: this.#needs.get(each.key) ?? [] },
+    );
     this.#needs = new Map(recalled.map((each) => [each.key, each.requires]));
     return recalled;
   }
@@ -90,13 +106,29 @@ export class ResourcesView {
   }
 
   #buildToolbar() {
-    this.graphButton = h("button", { type: "button", class: "button", on: { click: () => this.#change({ show: "graph" }) } }, "Graph");
-    this.tableButton = h("button", { type: "button", class: "button", on: { click: () => this.#change({ show: "table" }) } }, "Table");
-    this.only = h("input", { type: "checkbox", on: { change: () => this.#change({ unsettledOnly: this.only.checked }) } });
+    this.graphButton = h(
+      "button",
+      { type: "button", class: "button", on: { click: () => this.#change({ show: "graph" }) } },
+      "Graph",
+    );
+    this.tableButton = h(
+      "button",
+      { type: "button", class: "button", on: { click: () => this.#change({ show: "table" }) } },
+      "Table",
+    );
+    this.only = h("input", {
+      type: "checkbox",
+      on: { change: () => this.#change({ unsettledOnly: this.only.checked }) },
+    });
     return h(
       "div",
       { class: "resources-tools" },
-      h("div", { class: "switch", role: "group", "aria-label": "Show the resources as" }, this.graphButton, this.tableButton),
+      h(
+        "div",
+        { class: "switch", role: "group", "aria-label": "Show the resources as" },
+        this.graphButton,
+        this.tableButton,
+      ),
       h("label", { class: "only" }, this.only, " Only what is not Ready"),
     );
   }
@@ -107,7 +139,9 @@ export class ResourcesView {
     this.tableButton?.setAttribute("aria-pressed", String(show === "table"));
     if (this.only) this.only.checked = unsettledOnly;
     const shown = this.#resources.filter((each) => !unsettledOnly || !isSettled(each));
-    this.hint.textContent = this.#resources.length ? "All resources are as wanted: nothing is left to show." : "No resource has been reported yet.";
+    this.hint.textContent = this.#resources.length
+      ? "All resources are as wanted: nothing is left to show."
+      : "No resource has been reported yet.";
     this.#showPanel();
     if (!shown.length) return replace(this.main, this.hint);
     if (show === "table") {
@@ -135,23 +169,37 @@ export class ResourcesView {
   }
 
   #prefix() {
-    return sharedPrefix(this.#resources.map((each) => each.name), this.#name);
+    return sharedPrefix(
+      this.#resources.map((each) => each.name),
+      this.#name,
+    );
   }
 
   /** @param {string} selected @returns {string} the card that shows it */
   #cardOf(selected) {
-    return this.cards?.cards.find(({ id, members }) => id === selected || members.some((each) => each.key === selected))?.id ?? "";
+    return (
+      this.cards?.cards.find(({ id, members }) => id === selected || members.some((each) => each.key === selected))
+        ?.id ?? ""
+    );
   }
 
   #showPanel() {
     const { selected } = this.choice;
     const resource = this.#resources.find((each) => each.key === selected);
     const members = selected.startsWith("group:") ? this.#resources.filter((each) => groupOf(each) === selected) : [];
-    const shown = JSON.stringify([selected, resource ?? members, resource && this.#resources.map((each) => [each.key, each.state])]);
+    const shown = JSON.stringify([
+      selected,
+      resource ?? members,
+      resource && this.#resources.map((each) => [each.key, each.state]),
+    ]);
     if (shown === this.#panelShown) return;
     const focused = this.side.contains(document.activeElement);
     this.#panelShown = shown;
-    const actions = { onSelect: (/** @type {string} */ key) => this.#select(key), onClose: () => this.#close(), onOpen: (/** @type {string} */ id) => this.#open(id) };
+    const actions = {
+      onSelect: (/** @type {string} */ key) => this.#select(key),
+      onClose: () => this.#close(),
+      onOpen: (/** @type {string} */ id) => this.#open(id),
+    };
     if (resource) replace(this.side, buildPanel(resource, this.#resources, this.#now, actions));
     else if (members.length) replace(this.side, buildGroupPanel({ id: selected, members }, actions));
     else replace(this.side);
@@ -194,5 +242,9 @@ export class ResourcesView {
 }
 
 function buildKeys() {
-  return h("p", { class: "graph-keys" }, "Drag or scroll to move, Ctrl and wheel to zoom. In the graph: arrow keys go from card to card, Enter shows details, Esc closes them.");
+  return h(
+    "p",
+    { class: "graph-keys" },
+    "Drag or scroll to move, Ctrl and wheel to zoom. Arrow keys lead from card to card, Enter shows details, Esc closes.",
+  );
 }

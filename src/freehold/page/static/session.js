@@ -10,6 +10,8 @@ const STORED = "freehold.token";
  * @property {string} version
  * @property {number} now
  * @property {boolean} simulated
+ * @property {number} speed  domain seconds in one of a wall clock
+ * @property {string} where  a sentence: which options the commands on this page need, or ""
  * @property {string} viewer
  * @property {boolean} everywhere
  * @property {string[]} namespaces

@@ -25,8 +25,8 @@
  * @property {number} total
  * @property {string} cloud
  * @property {string} place
- * @property {string} cluster
- * @property {string} version
+ * @property {string} cluster  name of the Cluster it belongs to, or ""
+ * @property {string} version  its resourceVersion
  * @property {Need[]} needs
  *
  * @typedef {object} Change

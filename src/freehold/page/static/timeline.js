@@ -3,12 +3,15 @@
 import { datum, h, replace } from "./dom.js";
 import { age, clockTime, counted, dateTime } from "./format.js";
 import { clip } from "./resource_panel.js";
+import { isNarrow, widthInRem } from "./room.js";
 import { chooseBars, findTicks, isWaiting, orderBars, piecesOf, spanOf } from "./timeline_model.js";
 
 /** Bars that are shown at first. */
 const FIRST = 40;
-/** Steps on the axis, on a wide screen and a narrow one. */
-const [STEPS, FEW_STEPS] = [5, 3];
+/**
+ * Width of a step on the axis at least, in rem; the share of the page that the axis has, if there is room beside it.
+ */
+const [STEP, SHARE] = [8, 0.5];
 /** Share of the axis after which a step has no room for its words. */
 const LAST = 0.88;
 
@@ -22,10 +25,20 @@ export class Timeline {
     this.about = h("div", { class: "timeline-about" });
     this.table = h("div", { class: "timeline-table" });
     this.more = h("button", { type: "button", class: "button timeline-more", on: { click: () => this.#toggle() } });
-    this.element = h("section", { class: "timeline", "aria-labelledby": "timeline-title" }, h("h2", { id: "timeline-title" }, "Timeline"), this.about, this.table, this.more);
+    this.element = h(
+      "section",
+      { class: "timeline", "aria-labelledby": "timeline-title" },
+      h("h2", { id: "timeline-title" }, "Timeline"),
+      this.about,
+      this.table,
+      this.more,
+    );
   }
 
-  /** @param {import("./timeline_model.js").History | null} history @param {number} now @param {string} prefix  of names */
+  /**
+   * @param {import("./timeline_model.js").History | null} history @param {number} now
+   * @param {string} prefix  of names
+   */
   update(history, now, prefix) {
     this.last = { history, now, prefix };
     const runs = history?.bars.some((bar) => bar.ended === null) ? Math.floor(now / 2) : 0;
@@ -34,13 +47,25 @@ export class Timeline {
     this.#shown = shown;
     this.more.hidden = !history || history.bars.length <= FIRST;
     if (!history || !history.bars.length) {
-      replace(this.about, h("p", { class: "muted" }, "Nothing is on record: the operator notes an operation while it runs, and has seen none since it started."));
+      replace(
+        this.about,
+        h(
+          "p",
+          { class: "muted" },
+          "Nothing is on record: the operator notes an operation while it runs, and has seen none since it started.",
+        ),
+      );
       return replace(this.table);
     }
     const bars = orderBars(history, this.#all ? history.bars : chooseBars(history.bars, FIRST, now));
     replace(this.about, about(history, now));
     replace(this.table, buildTable(history, bars, now, prefix));
-    replace(this.more, this.#all ? "Show fewer" : `Show all ${history.bars.length}: ${history.bars.length - bars.length} shorter ones are left out`);
+    replace(
+      this.more,
+      this.#all
+        ? "Show fewer"
+        : `Show all ${history.bars.length}: ${history.bars.length - bars.length} shorter ones are left out`,
+    );
   }
 
   #toggle() {
@@ -53,31 +78,74 @@ export class Timeline {
 function about(history, now) {
   const open = history.bars.filter((bar) => bar.ended === null);
   const waiting = open.filter((bar) => isWaiting(bar, history)).length;
-  const critical = orderBars(history, history.bars.filter((bar) => bar.critical));
+  const critical = orderBars(
+    history,
+    history.bars.filter((bar) => bar.critical),
+  );
   const took = age((history.ended ?? now) - history.begun);
   const { begun, ended, cut } = spanOf(history, now);
   const end = history.ended === null ? `has run for ${took}` : `took ${took}`;
   return [
-    h("p", null, h("strong", null, TITLES[history.operation] ?? "Operation"), ` began ${dateTime(history.begun)}, ${end}. `, open.length > 0 && sayOpen(open.length - waiting, waiting)),
-    !history.complete && h("p", { class: "timeline-gap" }, h("strong", null, "Incomplete: "), "the operator has started since this began, so only what the status says is drawn: when each resource got where it is, not when its work began."),
-    critical.length > 0 && h("p", null, h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆"), h("strong", null, " Critical path: "), critical.flatMap((bar, index) => [index > 0 && " → ", datum(clip(bar.kind, 60))]), ". A shorter step elsewhere saves no time."),
-    cut && h("p", { class: "muted" }, `Nothing has changed for long: the axis ends at +${age(ended - begun)}, and what still runs goes on beyond it.`),
+    h(
+      "p",
+      null,
+      h("strong", null, TITLES[history.operation] ?? "Operation"),
+      ` began ${dateTime(history.begun)}, ${end}. `,
+      open.length > 0 && sayOpen(open.length - waiting, waiting),
+    ),
+    !history.complete &&
+      h(
+        "p",
+        { class: "timeline-gap" },
+        h("strong", null, "Incomplete: "),
+        "the operator has started since. Drawn is what the status says: when each resource got where it is.",
+      ),
+    critical.length > 0 &&
+      h(
+        "p",
+        null,
+        h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆"),
+        h("strong", null, " Critical path: "),
+        critical.flatMap((bar, index) => [index > 0 && " → ", datum(clip(bar.kind, 60))]),
+        ". A shorter step elsewhere saves no time.",
+      ),
+    cut &&
+      h(
+        "p",
+        { class: "muted" },
+        `Nothing has changed for long: the axis ends at +${age(ended - begun)}, and what still runs goes on beyond it.`,
+      ),
     buildLegend(history.complete),
   ];
 }
 
 /** @param {number} working @param {number} waiting @returns {string} */
 function sayOpen(working, waiting) {
-  const parts = [working && `${counted(working, "resource")} still running`, waiting && `${counted(waiting, "resource")} waiting for others`];
+  const parts = [
+    working && `${counted(working, "resource")} still running`,
+    waiting && `${counted(waiting, "resource")} waiting for others`,
+  ];
   return `${parts.filter(Boolean).join(", ")}.`;
 }
 
 /** @param {boolean} complete */
 function buildLegend(complete) {
   const kinds = complete
-    ? [["bar-waited", "waits for others"], ["bar-worked", "worked on"], ["bar-worked critical", "critical path ◆"], ["bar-worked running", "still running"]]
-    : [["bar-unknown", "done by the end of the line"], ["bar-unknown running", "still running"]];
-  return h("ul", { class: "timeline-legend", "aria-hidden": "true" }, kinds.map(([name, word]) => h("li", null, h("span", { class: `bar-key ${name}` }), word)));
+    ? [
+        ["bar-waited", "waits for others"],
+        ["bar-worked", "worked on"],
+        ["bar-worked critical", "critical path ◆"],
+        ["bar-worked running", "still running"],
+      ]
+    : [
+        ["bar-unknown", "done by the end of the line"],
+        ["bar-unknown running", "still running"],
+      ];
+  return h(
+    "ul",
+    { class: "timeline-legend", "aria-hidden": "true" },
+    kinds.map(([name, word]) => h("li", null, h("span", { class: `bar-key ${name}` }), word)),
+  );
 }
 
 /**
@@ -86,17 +154,33 @@ function buildLegend(complete) {
  */
 function buildTable(history, bars, now, prefix) {
   const span = spanOf(history, now);
-  const narrow = matchMedia("(max-width: 48rem)").matches;
-  const ticks = findTicks(span, narrow ? FEW_STEPS : STEPS);
+  const steps = Math.max(2, Math.floor((widthInRem() * (isNarrow() ? 1 : SHARE)) / STEP));
+  const ticks = findTicks(span, steps);
   const length = span.ended - span.begun;
-  const axis = h("div", { class: "axis" }, ticks.filter((tick) => tick / length < LAST).map((tick) => at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / length)));
-  const head = h("tr", { role: "row" }, [h("th", { scope: "col", role: "columnheader" }, "Resource"), h("th", { scope: "col", role: "columnheader", class: "bar-cell" }, h("span", { class: "sr-only" }, "When"), axis), h("th", { scope: "col", role: "columnheader" }, "Took")]);
+  const axis = h(
+    "div",
+    { class: "axis" },
+    ticks
+      .filter((tick) => tick / length < LAST)
+      .map((tick) =>
+        at(h("span", { class: "tick" }, tick ? `+${age(tick)}` : clockTime(span.begun)), "left", tick / length),
+      ),
+  );
+  const head = h("tr", { role: "row" }, [
+    h("th", { scope: "col", role: "columnheader" }, "Resource"),
+    h("th", { scope: "col", role: "columnheader", class: "bar-cell" }, h("span", { class: "sr-only" }, "When"), axis),
+    h("th", { scope: "col", role: "columnheader" }, "Took"),
+  ]);
   return h(
     "table",
     { role: "table" },
     h("caption", { class: "sr-only" }, "When each resource was waited for and worked on"),
     h("thead", { role: "rowgroup" }, head),
-    h("tbody", { role: "rowgroup" }, bars.map((bar) => buildRow(bar, history, span, ticks, now, prefix))),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      bars.map((bar) => buildRow(bar, history, span, ticks, now, prefix)),
+    ),
   );
 }
 
@@ -118,17 +202,30 @@ function buildRow(bar, history, span, ticks, now, prefix) {
     draw(`bar-worked${kind}`, pieces.worked),
     draw(`bar-unknown${kind}`, pieces.unknown),
   );
-  const mark = bar.critical && [h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆ "), h("span", { class: "sr-only" }, "critical path: ")];
+  const mark = bar.critical && [
+    h("span", { class: "critical-mark", "aria-hidden": "true" }, "◆ "),
+    h("span", { class: "sr-only" }, "critical path: "),
+  ];
   return h(
     "tr",
     { role: "row", class: kind.trim() },
-    h("th", { scope: "row", role: "rowheader" }, mark, datum(clip(bar.kind, 60), "muted"), " ", h("bdi", { title: bar.name.slice(0, 500) }, clip(name, 80))),
+    h(
+      "th",
+      { scope: "row", role: "rowheader" },
+      mark,
+      datum(clip(bar.kind, 60), "muted"),
+      " ",
+      h("bdi", { title: bar.name.slice(0, 500) }, clip(name, 80)),
+    ),
     h("td", { role: "cell", class: "bar-cell" }, h("span", { class: "sr-only" }, sayWhen(bar, history, span)), lane),
     h("td", { role: "cell", class: "took" }, sayTook(bar, history, now)),
   );
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {{begun: number}} span */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {{begun: number}} span
+ */
 function sayWhen(bar, history, span) {
   const after = (/** @type {number} */ time) => `+${age(time - span.begun)}`;
   if (isWaiting(bar, history)) return `waits for others since ${after(bar.begun)}`;
@@ -136,11 +233,18 @@ function sayWhen(bar, history, span) {
   return `${bar.waited_until > bar.begun ? "waited for others, " : ""}worked on from ${after(bar.waited_until)}`;
 }
 
-/** @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history @param {number} now */
+/**
+ * @param {import("./timeline_model.js").Bar} bar @param {import("./timeline_model.js").History} history
+ * @param {number} now
+ */
 function sayTook(bar, history, now) {
   if (isWaiting(bar, history)) return "waits";
-  if (bar.waited_until === null) return bar.ended === null ? h("strong", null, "runs") : h("span", { class: "muted" }, `by +${age(bar.ended - history.begun)}`);
-  const took = age((bar.ended ?? now) - bar.waited_until);
+  if (bar.waited_until === null)
+    return bar.ended === null
+      ? h("strong", null, "runs")
+      : h("span", { class: "muted" }, `by +${age(bar.ended - history.begun)}`);
+  const seconds = (bar.ended ?? now) - bar.waited_until;
+  const took = seconds < 1 ? "under 1 s" : age(seconds);
   return bar.ended === null ? h("strong", null, `${took}, runs`) : took;
 }
 

@@ -25,8 +25,8 @@
 /** Lengths of a step on the axis, in seconds. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
 
-/** Share of the axis that what still runs may take beyond the last event: the rest of it would tell nothing. */
-const OUTLOOK = 0.4;
+/** The axis is cut where what still runs takes longer than this many seconds, and this share of it. */
+const [LONG, MOST] = [1800, 0.8];
 
 /**
  * Find what the axis spans. Where nothing has happened for long, it ends soon after the last event.
@@ -38,7 +38,7 @@ export function spanOf(history, now) {
   const last = Math.max(begun, history.ended ?? begun, ...events);
   const runs = history.ended === null || history.bars.some((bar) => bar.ended === null);
   const end = Math.max(begun + 1, last, runs ? now : last);
-  const soon = Math.max(begun + 60, begun + (last - begun) / (1 - OUTLOOK));
+  const soon = Math.max(begun + LONG, begun + (last - begun) / (1 - MOST));
   return { begun, ended: Math.min(end, soon), cut: runs && end > soon };
 }
 
@@ -61,7 +61,11 @@ export function piecesOf(bar, history, span, now) {
   if (isWaiting(bar, history)) return { waited: whole, worked: null, unknown: null };
   if (bar.waited_until === null) return { waited: null, worked: null, unknown: whole };
   const free = Math.min(Math.max(bar.waited_until, bar.begun), end);
-  return { waited: free > bar.begun ? piece(bar.begun, free, span) : null, worked: piece(free, end, span), unknown: null };
+  return {
+    waited: free > bar.begun ? piece(bar.begun, free, span) : null,
+    worked: piece(free, end, span),
+    unknown: null,
+  };
 }
 
 /** @param {Bar} bar @param {History} history @returns {boolean} whether it still waits for others */
@@ -80,7 +84,8 @@ function piece(from, to, span) {
  * @param {History} history @param {Bar[]} bars @returns {Bar[]}
  */
 export function orderBars(history, bars) {
-  const start = (/** @type {Bar} */ bar) => bar.waited_until ?? (isWaiting(bar, history) ? Number.MAX_VALUE : bar.begun);
+  const start = (/** @type {Bar} */ bar) =>
+    bar.waited_until ?? (isWaiting(bar, history) ? Number.MAX_VALUE : bar.begun);
   const end = (/** @type {Bar} */ bar) => bar.ended ?? Number.MAX_VALUE;
   return [...bars].sort((one, other) => start(one) - start(other) || end(one) - end(other));
 }
