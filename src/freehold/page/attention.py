@@ -267,18 +267,24 @@ def _find_tag_needs(raw: Json) -> Iterable[Need]:
     said = ((find_condition(conditions, type_) or {}) for type_ in ("Approved", "Policy", "Request"))
     for condition in (each for each in said if each.get("status") == "False"):
         reason = str(condition.get("reason") or "")
-        urgency, do = Urgency.BLOCKED, "See what the message says, and correct it in the spec."
-        if condition.get("type") == "Approved":
-            do = "Look at the plan, and approve it or take it back." if reason == "ApprovalNeeded" else do
-        elif condition.get("type") == "Policy" and reason in _TAG_CONFLICTS:
-            urgency, do = Urgency.CONFLICT, "Agree with who wrote that tag, or take it out of the spec."
-        elif condition.get("type") == "Request" and reason in _DENIALS:
-            urgency, do = Urgency.CREDENTIALS, ADVICE[Reason.DENIED].do
+        advice = _advise_on_tags(str(condition.get("type")), reason)
         what = cut_text(condition.get("message") or reason, LONGEST_SENTENCE)
-        yield Need(urgency, what, do, command, read_seconds(condition.get("lastTransitionTime")) or None)
+        yield Need(advice.urgency, what, advice.do, command, read_seconds(condition.get("lastTransitionTime")) or None)
 
 
-_DENIALS: Final = frozenset({Reason.DENIED.value, names.REASON_NO_CREDENTIALS})
+def _advise_on_tags(type_: str, reason: str) -> Advice:
+    """Return what to do about a condition that is False. A cloud's own code says nothing of what to do."""
+    if reason == names.REASON_NO_CREDENTIALS:
+        return ADVICE[reason]
+    if type_ == "Policy" and reason in _TAG_CONFLICTS:
+        return _AGREE_ON_TAG
+    if type_ == "Approved" and reason == "ApprovalNeeded":
+        return _APPROVE
+    return UNKNOWN_REASON
+
+
+_AGREE_ON_TAG: Final = Advice(_CONFLICT, "Agree with who wrote that tag, or take it out of the spec.")
+_APPROVE: Final = Advice(_BLOCKED, "Look at the plan, and approve it or take it back.")
 
 
 def _sort_and_cut(needs: list[Need]) -> tuple[Need, ...]:
