@@ -50,10 +50,11 @@ class NotStructural(ValueError):
         self.reason = reason
 
 
+@cache
 def build_structural_schema(model: type[BaseModel]) -> Schema:
     """Build the structural schema of a model, with docstrings as descriptions and all references inlined.
 
-    Raises ``NotStructural`` naming the field that has no translation.
+    It is built once, and nobody changes it. Raises ``NotStructural`` naming the field that has no translation.
     """
     document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_DocumentedSchema)
     definitions = document.pop("$defs", {})

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -175,12 +175,12 @@ class Journal:
     def drop(self, key: NodeKey) -> Journal:
         return replace(self, entries={k: e for k, e in self.entries.items() if k != key})
 
-    @property
+    @cached_property
     def open(self) -> dict[NodeKey, Entry]:
         """Intents whose outcome is not known yet."""
         return {k: e for k, e in self.entries.items() if e.state is RecordState.INTENDED}
 
-    @property
+    @cached_property
     def claimed(self) -> dict[NodeKey, Entry]:
         """What is on record as ours (:attr:`RecordState.is_claimed`)."""
         return {k: e for k, e in self.entries.items() if e.state.is_claimed}

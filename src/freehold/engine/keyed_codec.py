@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from shlex import quote
 
 from freehold.engine.ownership import CarriedMark, Marks, NodeMark, Owner
@@ -81,14 +82,7 @@ class KeyedCodec:
         return _carried_key(kind, ident).removeprefix(f"{CARRIED}{kind}.")
 
     def read(self, tags: Collection[str]) -> Marks:
-        found = tag_map(tags)
-        return Marks(
-            owners=frozenset({found[OWNER]} if found.get(OWNER) else ()),
-            uuids=frozenset({found[UUID]} if found.get(UUID) else ()),
-            nodes=frozenset(_nodes(found)),
-            carried=frozenset(_read_carried_marks(found)),
-            within=frozenset({found[WITHIN]} if found.get(WITHIN) else ()),
-        )
+        return _read(frozenset(tags))
 
     def is_mark(self, tag: str) -> bool:
         return self.key(tag).startswith(PREFIX)
@@ -101,13 +95,28 @@ class KeyedCodec:
         return text(key, value)
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        found = {tag for tag in tags if not tag.startswith(PREFIX)}  # nearly all: no mark, so no seals in it
-        for tag in tags:
-            if tag in found:
-                continue
-            (key, said), words = _split_seals(*key_and_value(tag))
-            found |= {text(key, f"{said} {word}".strip() if words else said) for word in words or ("",)}
-        return frozenset(found)
+        return _fold(frozenset(tags))
+
+
+@lru_cache(maxsize=4096)  # a pass asks many times for the tags of one resource, and the next pass finds the same ones
+def _read(tags: frozenset[str]) -> Marks:
+    found = tag_map(tags)
+    return Marks(
+        owners=frozenset({found[OWNER]} if found.get(OWNER) else ()),
+        uuids=frozenset({found[UUID]} if found.get(UUID) else ()),
+        nodes=frozenset(_nodes(found)),
+        carried=frozenset(_read_carried_marks(found)),
+        within=frozenset({found[WITHIN]} if found.get(WITHIN) else ()),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _fold(tags: frozenset[str]) -> frozenset[str]:
+    found = {tag for tag in tags if not tag.startswith(PREFIX)}  # nearly all: no mark, so no seals in it
+    for tag in tags - found:
+        (key, said), words = _split_seals(*key_and_value(tag))
+        found |= {text(key, f"{said} {word}".strip() if words else said) for word in words or ("",)}
+    return frozenset(found)
 
 
 def _carried_key(kind: str, ident: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import ParamSpec
 
 from freehold import __version__
 from freehold.controllers.process_server import Address
@@ -25,11 +26,11 @@ from freehold.page.streams import Streams
 from freehold.providers.objects.served_resources import resource_of
 from freehold.providers.registry import Kinds
 from freehold.tags.context import list_tag_resources
-from freehold.tags.pass_hooks import Observer
 from freehold.tags.pass_summary import PassSummaries
 
 _LOG = logging.getLogger(__name__)
 RESTART_SECONDS = 1.0
+P = ParamSpec("P")
 
 
 class LivePage:
@@ -50,10 +51,13 @@ class LivePage:
 
     def look_on(self, settings: Settings) -> Settings:
         """Return the settings of an operator that this page looks at."""
-        before = settings.observers
-        passes: tuple[Observer, ...] = (*before.passes, self._tags)
-        source = self._source
-        observers = replace(before, passes=passes, note_change=source.note_served, note_repairs=source.note_repairs)
+        before, source = settings.observers, self._source
+        observers = replace(
+            before,
+            passes=(*before.passes, guard_operator(self._tags)),
+            note_change=guard_operator(source.note_served),
+            note_repairs=guard_operator(source.note_repairs),
+        )
         return replace(settings, observers=observers)
 
     def attach(self, operator: ServingOperator) -> None:
@@ -80,6 +84,18 @@ class LivePage:
 
     def _build_row(self, resource: Resource, raw: Json, now: float) -> Row:
         return build_row(resource, raw, now, self._settings.clock.domain)
+
+
+def guard_operator(note: Callable[P, None]) -> Callable[P, None]:
+    """Log a defect of the page, which is no reason for the operator to stop."""
+
+    def note_guarded(*given: P.args, **named: P.kwargs) -> None:
+        try:
+            note(*given, **named)
+        except Exception:  # logged whole; the page lacks what was to be noted
+            _LOG.exception("the page could not note something of the operator")
+
+    return note_guarded
 
 
 async def _keep_running(run: Callable[[], Awaitable[None]]) -> None:

@@ -214,7 +214,7 @@ class ReviewedViewer:
         if now >= self._counted_since + KEPT_SECONDS:
             self._counted_since, self._count = now, 0
             self._kept = {pair: each for pair, each in self._kept.items() if each.until > now}
-        due = [pair for pair in pairs if self._kept.get(pair, _UNKNOWN).until <= now]
+        due = sorted((pair for pair in pairs if self._kept.get(pair, _UNKNOWN).until <= now), key=_order)
         for pair in due:
             self._kept.pop(pair, None)
         asked = due[: max(0, MOST_ACCESSES - self._count)]
@@ -235,9 +235,13 @@ class ReviewedViewer:
 
 
 def _list_pairs(places: Places) -> list[Pair]:
-    """List the pairs of a resource and one of its namespaces, all of a namespace together."""
-    found = [(resource, namespace) for resource, namespaces in places.items() for namespace in namespaces if namespace]
-    return sorted(found, key=lambda pair: (pair[1], str(pair[0])))
+    return [(resource, namespace) for resource, namespaces in places.items() for namespace in namespaces if namespace]
+
+
+def _order(pair: Pair) -> tuple[str, str]:
+    """Order pairs so that all of a namespace are asked about together."""
+    resource, namespace = pair
+    return namespace, str(resource)
 
 
 @dataclass

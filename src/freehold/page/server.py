@@ -27,6 +27,8 @@ _NO_LOG = logging.Logger("freehold.page.http", logging.CRITICAL + 1)
 
 HEAD_SECONDS = 10.0
 IDLE_SECONDS = 30.0
+ANSWER_SECONDS = 60.0
+"""Seconds in which an answer must be taken, and the next request come."""
 STOP_SECONDS = 2.0
 """Seconds for answers under way when the server stops; streams are ended at once."""
 MOST_CONNECTIONS = 300
@@ -64,8 +66,9 @@ class PageServer:
         self._gate = gate
         self._assets = assets
         self._loopback_only = loopback_only
-        self._silent: dict[asyncio.BaseProtocol, asyncio.TimerHandle] = {}
-        """The connections that have not sent a whole head yet, the oldest first."""
+        self._waiting: dict[asyncio.BaseProtocol, asyncio.TimerHandle] = {}
+        """The connections for which nothing is at work here, those that wait longest first: no head of a request has
+        come yet, or not all of an answer was taken. Some may have gone."""
         self._app = web.Application(middlewares=[self._guard])
         self._app.add_routes(
             [
@@ -102,38 +105,46 @@ class PageServer:
             yield Address(address.host, int(server.sockets[0].getsockname()[1]))
         finally:
             server.close()
-            for timer in self._silent.values():
+            for timer in self._waiting.values():
                 timer.cancel()
             await self._runner.cleanup()
 
     # --- connections ---------------------------------------------------------------------------
 
     def _accept(self) -> asyncio.Protocol:
-        """Take a connection. One more than the bound takes the place of the oldest that has said nothing yet."""
+        """Take a connection. One more than the bound takes the place of the one that waits longest."""
         server = self._runner.server
         assert server is not None  # as it was set up
-        if len(server.connections) >= MOST_CONNECTIONS and self._silent:
-            self._hang_up(next(iter(self._silent)))
+        crowded = len(server.connections) >= MOST_CONNECTIONS
+        while self._waiting and (crowded or len(self._waiting) > 2 * MOST_CONNECTIONS):
+            crowded &= not self._hang_up(next(iter(self._waiting)))
         connection = server()
-        self._silent[connection] = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._hang_up, connection)
+        self._wait_for(connection, HEAD_SECONDS)
         return connection
 
-    def _hang_up(self, connection: asyncio.BaseProtocol) -> None:
-        if timer := self._silent.pop(connection, None):
-            timer.cancel()
+    def _wait_for(self, connection: asyncio.BaseProtocol, seconds: float) -> None:
+        """Hang up after so many seconds without the head of a request."""
+        self._note_head(connection)
+        loop = asyncio.get_running_loop()
+        self._waiting[connection] = loop.call_later(seconds, self._hang_up, connection)
+
+    def _hang_up(self, connection: asyncio.BaseProtocol) -> bool:
+        """Close a connection, and return whether it was there."""
+        self._note_head(connection)
         transport = getattr(connection, "transport", None)  # none once it has gone
         if transport is not None:
             transport.abort()
+        return transport is not None
 
-    def _note_head(self, request: web.Request) -> None:
-        if timer := self._silent.pop(request.protocol, None):
+    def _note_head(self, connection: asyncio.BaseProtocol) -> None:
+        if timer := self._waiting.pop(connection, None):
             timer.cancel()
 
     # --- every answer --------------------------------------------------------------------------
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        self._note_head(request)
+        self._note_head(request.protocol)
         try:
             self._refuse_foreign(request)
             response = await handler(request)
@@ -158,6 +169,7 @@ class PageServer:
             response.headers.update(SAFETY)
             for name, value in UNKEPT.items():
                 response.headers.setdefault(name, value)
+        self._wait_for(request.protocol, ANSWER_SECONDS)
         return response
 
     def _refuse_foreign(self, request: web.Request) -> None:

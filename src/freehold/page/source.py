@@ -7,7 +7,6 @@ while somebody looks, and forgets all of it afterwards.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -29,8 +28,6 @@ from freehold.page.feed import Feed
 from freehold.page.gate import Rights
 from freehold.page.history import Histories
 from freehold.page.stored_object import object_key
-
-_LOG = logging.getLogger(__name__)
 
 LIST_SECONDS = 15.0
 """Seconds for which a request waits until the objects are listed."""
@@ -103,10 +100,7 @@ class ObjectSource:
             return
         self._feed.note(resource, old, new)
         key = object_key(resource.kind, *change.key)
-        try:
-            self.histories.note(key, old, new, self._settings.clock.now())
-        except Exception:  # logged whole; the page lacks a bar, and the operator's watch goes on
-            _LOG.exception("the change of %s is not in its history", key)
+        self.histories.note(key, old, new, self._settings.clock.now())
 
     # --- reading -------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -40,15 +41,21 @@ def _manifest(directory: Path, *balancers: str) -> str:
     return str(path)
 
 
-@pytest.fixture(name="state")
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cluster whose spec has lost a load balancer since. Who decides is Ada."""
-    monkeypatch.setenv("USER", "ada")
-    state = tmp_path / "state"
+@pytest.fixture(name="shrunk", scope="module")
+def _shrunk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shrunk")
     for balancers in (("one", "two"), ("one",)):
-        made = freehold_in(state, "up", "-f", _manifest(tmp_path, *balancers), "--simulate", "--speed", "1000")
+        made = freehold_in(folder / "state", "up", "-f", _manifest(folder, *balancers), "--simulate", "--speed", "1000")
         assert made.returncode == 0, made.stderr
-    return state
+    return folder
+
+
+@pytest.fixture(name="state")
+def _state(shrunk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a cluster whose spec has lost a load balancer since. Who decides is Ada."""
+    monkeypatch.setenv("USER", "ada")
+    shutil.copytree(shrunk, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "state"
 
 
 def test_surplus_is_shown_and_deleted_only_when_that_is_said(state: Path) -> None:

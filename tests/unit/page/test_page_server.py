@@ -249,14 +249,37 @@ async def test_whoever_asks_is_not_hung_up_on(page: ServedFeed, monkeypatch: pyt
         assert (await events.read())[0] == "rows"
 
 
-async def test_silent_connections_keep_nobody_out(page: ServedFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+async def test_idle_connections_keep_nobody_out(page: ServedFeed, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "MOST_CONNECTIONS", 10)
-    silent = [await asyncio.open_connection("127.0.0.1", page.port) for _ in range(30)]
+    idle = []
+    for _ in range(30):
+        idle.append(await asyncio.open_connection("127.0.0.1", page.port))
+        idle[-1][1].write(said)
+        if said:
+            assert (await idle[-1][0].readline()).startswith(b"HTTP/1.1 200 ")
     async with page.session.get(f"{page.url}/") as answer:
         assert answer.status == 200
     async with asyncio.timeout(SECONDS):
-        for reader, _ in silent[:15]:
+        for reader, _ in idle[:15]:
             with contextlib.suppress(ConnectionResetError):
-                assert await reader.read() == b""
-    for _, writer in silent:
+                await reader.read()
+    for _, writer in idle:
         writer.close()
+
+
+async def test_a_stream_is_not_idle(page: ServedFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "MOST_CONNECTIONS", 2)
+    async with page.stream() as events:
+        assert await events.read() == ("reset", "{}")
+        for _ in range(5):
+            async with page.session.get(f"{page.url}/", headers={"Connection": "close"}) as answer:
+                assert answer.status == 200
+        page.feed.note(*_WIDGET)
+        assert (await events.read())[0] == "rows"
+
+
+async def test_whoever_does_not_take_an_answer_is_hung_up_on(page: ServedFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "ANSWER_SECONDS", 0.05)
+    answer = await send(page, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")

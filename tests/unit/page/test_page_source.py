@@ -188,7 +188,7 @@ async def test_a_history_that_cannot_be_kept_stops_no_watch(
             assert await list_names(page) == ["one"]
         replica.operator.stop()
         await running
-    assert "is not in its history" in caplog.text
+    assert "the page could not note something" in caplog.text
     assert "died" not in caplog.text
 
 

@@ -41,6 +41,7 @@ export function placeCards({ cards, lines }, { width, height, gap }) {
   for (const { id } of inside) graph.setNode(id, { width, height });
   lines.forEach(({ from, to }, index) => graph.setEdge(from, to, {}, String(index)));
   if (inside.length) layout(graph);
+  liftRoots(graph, height + gap * 0.75);
   const size = inside.length ? graph.graph() : {};
   const places = new Map(inside.map(({ id }) => [id, cornerOf(graph.node(id), width, height)]));
   const top = size.height ?? gap;
@@ -57,6 +58,26 @@ export function placeCards({ cards, lines }, { width, height, gap }) {
   const rows = Math.ceil(alone.length / Math.max(columns, 1));
   const across = alone.length ? gap + columns * (width + gap) : 0;
   return { width: Math.max(size.width ?? 0, across), height: top + rows * (height + gap), places, ways };
+}
+
+/**
+ * Move the cards of the first column up to the first of what needs them: a graph is read from its upper left corner,
+ * and in a high one the middle, where dagre puts them, is not in view.
+ * @param {Graph} graph @param {number} step  from a card to the one below it
+ */
+function liftRoots(graph, step) {
+  const nodes = graph.nodes();
+  const first = Math.min(...nodes.map((id) => graph.node(id).x));
+  const column = nodes
+    .filter((id) => graph.node(id).x === first)
+    .sort((one, other) => graph.node(one).y - graph.node(other).y);
+  let free = Number.NEGATIVE_INFINITY;
+  for (const id of column) {
+    const node = graph.node(id);
+    const users = (graph.successors(id) ?? []).map((each) => graph.node(each).y);
+    node.y = Math.max(free, Math.min(node.y, ...users));
+    free = node.y + step;
+  }
 }
 
 /** @param {{x: number, y: number}} center @param {number} width @param {number} height @returns {Place} */
