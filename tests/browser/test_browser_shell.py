@@ -61,7 +61,9 @@ def test_objects_with_one_cause_are_one_card_and_the_most_urgent_is_first(page: 
 
 def test_a_request_and_its_outcome_are_one_line_and_one_without_outcome_is_told(page: Viewer) -> None:
     lines = run(page, "audit_pairs.js", """
-        const told = [[9, "sent", 1], [8, "done", 1], [7, "refused", 1], [6, "sent", 1], [5, "sent", 1], [4, "done", 2]];
+        const told = [
+            [9, "sent", 1], [8, "done", 1], [7, "refused", 1], [6, "sent", 1], [5, "sent", 1], [4, "done", 2],
+        ];
         const line = ([time, outcome, resource]) => ({ time, outcome, resource, object: "A b/c", call: "ec2.x" });
         return m.joinRequests(told.map(line)).map(({ time, outcome, sent }) => [time, outcome, sent ?? null]);
     """)  # fmt: skip
