@@ -165,9 +165,9 @@ class Histories:
         return self._size
 
     def find(self, key: str) -> History | None:
-        """Return the last operation of the object that this process has seen something of."""
+        """Return the last operation of the object that this process has seen something of; None without resources."""
         known = self._known.get(key)
-        return known.last if known else None
+        return known.last if known and known.last and known.last.bars else None
 
     def find_repairs(self, key: str) -> Sequence[RepairNote]:
         """Return what was changed from outside and brought back, oldest first."""
