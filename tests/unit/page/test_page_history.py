@@ -221,7 +221,7 @@ def test_only_the_last_repairs_are_remembered() -> None:
 
 
 def test_what_changed_least_recently_is_forgotten_first() -> None:
-    histories = Histories(most_bars=100)
+    histories = Histories(most_kept=100)
     for number in range(1000):
         histories.note(f"k/n/{number}", None, obj(*[row(str(each), "Waiting", 0, "Creating") for each in range(9)]), T)
         assert histories.size <= 100
