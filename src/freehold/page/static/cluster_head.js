@@ -46,9 +46,9 @@ export function buildTitle(key, row, tab, now) {
     h(
       "nav",
       { class: "tabs", "aria-label": "Parts of this object" },
-      link("", "Resources and timeline"),
+      link("", "Resources"),
       link("deletion", "Before a delete"),
-      h("a", { href: auditHref(key) }, "Audit of it"),
+      h("a", { href: auditHref(key) }, "Audit"),
     ),
   ];
 }
