@@ -137,31 +137,34 @@ class PageApi:
     async def show_object(self, request: web.Request, viewer: Viewer) -> web.StreamResponse:
         """Show one object whole."""
         resource, raw, key = await self._find_object(request, viewer)
-        body = self._kept.find(("detail", key), raw)
+        histories = self._source.histories
+        name = ("detail", key, self._source.repairs_noted)
+        body = self._kept.find(name, raw)
         if body is None:
-            histories = self._source.histories
             detail = build_detail(
                 resource, raw, histories.find(key), self._source.key_ring, self._settings.clock.now(),
                 repairs=histories.find_repairs(key), read_time=self._settings.clock.domain,
             )  # fmt: skip
-            body = self._kept.keep(("detail", key), raw, dump_json(detail))
+            body = self._kept.keep(name, raw, dump_json(detail))
         return await build_json(request, body)
 
     async def show_deletion(self, request: web.Request, viewer: Viewer) -> web.StreamResponse:
-        """Show what a delete of an object would do."""
+        """Show what a delete of an object would do, with what the viewer may see of the others that it waits for."""
         resource, raw, key = await self._find_object(request, viewer)
-        body = self._kept.find(("deletion", key), raw)
+        rights = await viewer.read_rights(self._feed.places)
+        name = ("deletion", key, rights)
+        body = self._kept.find(name, raw)
         if body is None:
-            deletion = build_deletion(resource, raw, self._source.key_ring, self._settings)
-            body = self._kept.keep(("deletion", key), raw, dump_json(deletion))
+            others = self._feed.list_seen(rights)
+            deletion = build_deletion(resource, raw, self._source.key_ring, self._settings, others=others)
+            body = self._kept.keep(name, raw, dump_json(deletion))
         return await build_json(request, body)
 
     async def show_tags(self, request: web.Request, viewer: Viewer) -> web.StreamResponse:
         """Show how far the tags are as wanted."""
         await self._source.wait_until_listed()
         rights = await viewer.read_rights(self._feed.places)
-        found = self._feed.list_objects((CLOUD_METADATAS,))
-        shown = [raw for raw in found if rights.allow(CLOUD_METADATAS.kind, raw["metadata"].get("namespace") or "")]
+        shown = [raw for raw in self._feed.list_seen(rights) if raw["kind"] == CLOUD_METADATAS.kind]
         return await build_json(request, build_report(shown, self._find_tags))
 
     async def read_audit(self, request: web.Request, viewer: Viewer) -> web.StreamResponse:

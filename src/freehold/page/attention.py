@@ -132,10 +132,6 @@ def _list_keys(subject: Subject) -> str:
     return _join("freehold", "keys", "list")
 
 
-def _read_logs(subject: Subject) -> str:
-    return _join("freehold", "logs")
-
-
 def _plan_tags(subject: Subject) -> str:
     return build_command(subject, "tags", "plan", name=subject.name)
 
@@ -197,7 +193,7 @@ ADVICE: Final[Mapping[str, Advice]] = {
     IdentityProblem.COPIED: Advice(_CONFLICT, "Decide: a cluster of its own, or in place of its original.", _resolve),
     IdentityProblem.CORRUPT: Advice(_BLOCKED, "Put the annotation back from a backup.", _get_yaml),
     "AccountChanged": Advice(_CREDENTIALS, "Give the operator the credentials of the account that has its resources."),
-    "InternalError": Advice(_BLOCKED, "A defect of Freehold: report it with what the operator logs.", _read_logs),
+    "InternalError": Advice(_BLOCKED, "A defect of Freehold: report it with what the operator logs."),
     names.RECOVERED: Advice(Urgency.PAUSED, "Apply its manifest, or delete it.", _look_at_tree),
     names.REASON_PAUSED: Advice(Urgency.PAUSED, "Lift the pause when its work is done.", _unpause),
 }
@@ -267,18 +263,24 @@ def _find_tag_needs(raw: Json) -> Iterable[Need]:
     said = ((find_condition(conditions, type_) or {}) for type_ in ("Approved", "Policy", "Request"))
     for condition in (each for each in said if each.get("status") == "False"):
         reason = str(condition.get("reason") or "")
-        urgency, do = Urgency.BLOCKED, "See what the message says, and correct it in the spec."
-        if condition.get("type") == "Approved":
-            do = "Look at the plan, and approve it or take it back." if reason == "ApprovalNeeded" else do
-        elif condition.get("type") == "Policy" and reason in _TAG_CONFLICTS:
-            urgency, do = Urgency.CONFLICT, "Agree with who wrote that tag, or take it out of the spec."
-        elif condition.get("type") == "Request" and reason in _DENIALS:
-            urgency, do = Urgency.CREDENTIALS, ADVICE[Reason.DENIED].do
+        advice = _advise_on_tags(str(condition.get("type")), reason)
         what = cut_text(condition.get("message") or reason, LONGEST_SENTENCE)
-        yield Need(urgency, what, do, command, read_seconds(condition.get("lastTransitionTime")) or None)
+        yield Need(advice.urgency, what, advice.do, command, read_seconds(condition.get("lastTransitionTime")) or None)
 
 
-_DENIALS: Final = frozenset({Reason.DENIED.value, names.REASON_NO_CREDENTIALS})
+def _advise_on_tags(type_: str, reason: str) -> Advice:
+    """Return what to do about a condition that is False. A cloud's own code says nothing of what to do."""
+    if reason == names.REASON_NO_CREDENTIALS:
+        return ADVICE[reason]
+    if type_ == "Policy" and reason in _TAG_CONFLICTS:
+        return _AGREE_ON_TAG
+    if type_ == "Approved" and reason == "ApprovalNeeded":
+        return _APPROVE
+    return UNKNOWN_REASON
+
+
+_AGREE_ON_TAG: Final = Advice(_CONFLICT, "Agree with who wrote that tag, or take it out of the spec.")
+_APPROVE: Final = Advice(_BLOCKED, "Look at the plan, and approve it or take it back.")
 
 
 def _sort_and_cut(needs: list[Need]) -> tuple[Need, ...]:

@@ -126,6 +126,8 @@ class Feed:
         self._rows: dict[str, FeedRow] = {}
         self._stale: dict[str, None] = {}
         """What is to be built, the oldest change first."""
+        self._again: set[str] = set()
+        """What is to be sent also if its row is the same."""
         self._namespaces: Counter[tuple[Resource, str]] = Counter()
         self._places: Mapping[Resource, frozenset[str]] | None = None
         self._seen_namespaces: dict[str, None] = {}
@@ -162,6 +164,15 @@ class Feed:
             if key not in self._objects:
                 self._count_place(resource, namespace, 1)
             self._objects[key] = (resource, new)
+        self._note_stale(key)
+
+    def send_again(self, key: str) -> None:
+        """Send the row of an object once more: what belongs to it changed elsewhere, and viewers are to ask again."""
+        if key in self._objects:
+            self._again.add(key)
+            self._note_stale(key)
+
+    def _note_stale(self, key: str) -> None:
         self._stale.setdefault(key)
         if self.is_watched:
             self._work.set()
@@ -171,6 +182,7 @@ class Feed:
         self._objects = {}
         self._rows.clear()
         self._stale.clear()
+        self._again.clear()
         self._unbuilt.clear()
         self._namespaces.clear()
         self._places = None
@@ -184,9 +196,9 @@ class Feed:
         """Return the object of this key, with its resource; None where there is none. It must not be modified."""
         return self._objects.get(key)
 
-    def list_objects(self, resources: tuple[Resource, ...]) -> list[Json]:
-        """Return the objects of some resources. They must not be modified."""
-        return [raw for resource, raw in self._objects.values() if resource in resources]
+    def list_seen(self, rights: Rights) -> list[Json]:
+        """Return the objects that these rights allow to see. They must not be modified."""
+        return [raw for resource, raw in self._objects.values() if rights.allow(resource.kind, key_of(raw).namespace)]
 
     @property
     def places(self) -> Mapping[Resource, frozenset[str]]:
@@ -328,10 +340,11 @@ class Feed:
                 before, row = self._rows.pop(key, None), self._build(key)
                 if row is not None:
                     self._rows[key] = row
-                    if before is None or before.body != row.body:
+                    if before is None or before.body != row.body or key in self._again:
                         changed[key] = row
                 elif before is not None:
                     gone[key] = before
+                self._again.discard(key)
                 if self._used() - began >= SLICE_SECONDS:
                     spent += self._used() - began
                     await asyncio.sleep(0)

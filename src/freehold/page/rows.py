@@ -153,7 +153,7 @@ def _find_since(seen: View, stored: Json, deleting: float | None) -> float | Non
 
 def _read_api_time(text: Any, read_time: ReadTime) -> float | None:
     seconds = read_seconds(text) if text else 0.0
-    return read_time(seconds) if seconds else None
+    return round(read_time(seconds), 3) if seconds else None
 
 
 def _find_place(stored: Json) -> str:

@@ -80,6 +80,8 @@ class ObjectSource:
         feed.on_watched = self._watched.set
         self.histories = Histories()
         """What this process has seen without a gap."""
+        self.repairs_noted = 0
+        """Counts the changes of histories that no object tells of."""
 
     def note_served(self, resource: Resource, change: ObjectChange) -> None:
         """Note a change in a cache of the operator, which serves from now on."""
@@ -90,6 +92,8 @@ class ObjectSource:
     def note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
         """Note what a pass over an object has brought back (repairs.RepairWatch)."""
         self.histories.note_repairs(object_key(kind, *key), repaired, self._settings.clock.now())
+        self.repairs_noted += 1
+        self._feed.send_again(object_key(kind, *key))  # neither its status nor its row need tell of it
 
     def _note(self, resource: Resource, change: ObjectChange) -> None:
         if resource not in self._feed.resources:

@@ -122,6 +122,22 @@ def test_an_object_listed_again_sends_nothing() -> None:
     run_with_feed(test)
 
 
+def test_a_row_is_sent_again_when_something_else_of_its_object_changed() -> None:
+    async def test(feed: Feed, rows: RowCounter) -> None:
+        with feed.watch():
+            put(feed, widget("one"))
+            await asyncio.sleep(1.0)
+            place = feed.seq
+            feed.send_again("Widget/default/one")
+            feed.send_again("Widget/default/nobody")
+            await asyncio.sleep(1.0)
+            put(feed, widget("one"))
+            await asyncio.sleep(1.0)
+        assert list_changed(feed, place) == [["one"]]
+
+    run_with_feed(test)
+
+
 def test_bytes_are_shared_by_equal_rights_and_hold_nothing_else() -> None:
     async def test(feed: Feed, rows: RowCounter) -> None:
         with feed.watch():

@@ -13,6 +13,7 @@ import pytest
 
 from freehold.api import names
 from freehold.cli.main import cli
+from freehold.engine.clock import SystemClock
 from freehold.engine.reasons import Reason
 from freehold.kube.resources import Json
 from freehold.page.attention import ADVICE, MOST_NEEDS, STUCK_SECONDS, Need, Subject, Urgency
@@ -23,6 +24,7 @@ from freehold.page.rows import Row, build_row
 from freehold.page.stored_object import MOST_RESOURCES, key_of_stored, read_stored
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.objects.served_resources import resource_of
+from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 from freehold.view.object_view import ViewPhase
 from harness.page_world import RING, SETTINGS, PageWorld, Watched
 
@@ -137,6 +139,29 @@ def test_times_of_the_api_server_become_domain_time() -> None:
     assert begun is not None
     row = build_row(CLUSTERS, raw, NOW, lambda wall: begun + (wall - begun) * 30)
     assert (row.created, row.deleting_since) == (begun, begun + 1800)
+    assert SystemClock(30.0, origin=(100.0, 1000.0)).domain(110.0) == 1300.0
+
+
+@pytest.mark.parametrize(
+    ("type_", "reason", "urgency"),
+    [
+        ("Approved", "NoCredentials", Urgency.CREDENTIALS),
+        ("Approved", "ApprovalNeeded", Urgency.BLOCKED),
+        ("Policy", "Conflict", Urgency.CONFLICT),
+        ("Policy", "LimitExceeded", Urgency.BLOCKED),
+        ("Request", "AccessDeniedException", Urgency.BLOCKED),
+    ],
+)
+def test_trouble_with_tags_is_told_by_its_condition(type_: str, reason: str, urgency: Urgency) -> None:
+    conditions = [{**ready("False", reason), "type": each} for each in (names.READY, "Applied", type_)]
+    raw = {**stored({"conditions": conditions}), "kind": "CloudMetadata"}
+    assert [need.urgency for need in build_row(CLOUD_METADATAS, raw, NOW).needs] == [urgency]
+
+
+def test_object_with_tags_of_one_cloud_is_ready_where_they_are_applied() -> None:
+    applied = {**ready("True", "Applied"), "type": "Applied"}
+    row = build_row(PROVIDERS["AWSMetadata"], stored({"conditions": [applied]}), NOW)
+    assert (row.phase, row.cloud, row.needs) == (ViewPhase.READY, "aws", ())
 
 
 # --- commands --------------------------------------------------------------------------------------
