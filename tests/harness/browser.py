@@ -149,7 +149,8 @@ class Viewer:
         """Take a picture of the window, or of the whole page; ``form`` may be ``webp``."""
         self.choose()
         self._command("Emulation.setScrollbarsHidden", hidden=True)
-        shot = self._command("Page.captureScreenshot", format=form, captureBeyondViewport=whole)
+        quality = {"quality": 60} if form == "webp" else {}
+        shot = self._command("Page.captureScreenshot", format=form, captureBeyondViewport=whole, **quality)
         self._command("Emulation.setScrollbarsHidden", hidden=False)
         return b64decode(shot["data"])
 

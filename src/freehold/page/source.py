@@ -122,6 +122,7 @@ class ObjectSource:
                 sentence = "the operator has not listed its objects yet: its log says why; this page tries again"
                 raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
             await asyncio.sleep(LOOK_SECONDS)
+            self._feed.note_look()
 
     def list_unread(self, rights: Rights) -> list[str]:
         """Say what is not shown, or not as it is now, and why, as far as these rights allow."""

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from freehold.page.answers import SAFETY, UNKEPT, Problem, dump_json
 from freehold.page.feed import Feed
-from freehold.page.gate import Gate, GateUnavailable, Rights, TokenRefused, Viewer
+from freehold.page.gate import Gate, GateUnavailable, Places, Rights, TokenRefused, Viewer
 
 MOST_STREAMS = 100
 BEAT_SECONDS = 5.0
@@ -89,8 +89,9 @@ class _Stream:
 
     async def read_rights(self, viewer: Viewer, more: Collection[tuple[str, str]] = ()) -> None:
         """Read the rights where there are objects, and in ``more`` places. If they changed, the viewer begins anew."""
-        known = self._feed.places
-        asked = {each: {*known[each], *(place[1] for place in more if place[0] == each.kind)} for each in known}
+        asked: Places = self._feed.places
+        if more:
+            asked = {each: {*asked[each], *(place[1] for place in more if place[0] == each.kind)} for each in asked}
         rights = await viewer.read_rights(asked)
         by_kind = {each.kind: namespaces for each, namespaces in asked.items()}
         if self._viewer is not None and _have_changed((self._rights, self._asked), (rights, by_kind)):

@@ -331,6 +331,7 @@ def test_places_are_those_where_objects_are() -> None:
         assert feed.places[WIDGETS] == {"a", "b"}
         feed.note(WIDGETS, second, None)
         assert feed.places[WIDGETS] == {"b"}
+        assert feed.known_places == {WIDGETS: {"a", "b"}, GADGETS: {"a", "b"}}  # the audit log tells of what has gone
 
     run_with_feed(test)
 
