@@ -62,6 +62,7 @@ def main() -> None:
         browser(Path(profile)) as started,
         started.viewer() as viewer,
     ):
+        viewer.hide_scroll_bars()
         for path in take(viewer, url, folder):
             print(path)
 
