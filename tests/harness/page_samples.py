@@ -63,7 +63,7 @@ class Samples(Fixture):
 
     def __init__(self, more: int, *, spoiled: bool) -> None:
         listed = _read("objects")
-        self.world = World(more, "still")
+        self.world = World(more, "hostile" if spoiled else "still")
         self.world.begun_at = listed["now"]
         for row in self.world.rows.values():
             for name in ("since", "created", "deleting_since"):
