@@ -66,7 +66,7 @@ def test_capas_way_loses_a_provider_that_was_not_recorded() -> None:
 def test_ours_does_neither() -> None:
     (case,) = catalogue.meddling(EksWorld, "namesake", (CLUSTER,), None, (0,), [Reason.NAME_TAKEN])
     assert families.run(case).faults == []
-    calls = families.golden(EksWorld).port.calls
+    calls, _ = families.calls_of(EksWorld)
     number = next(n for n, call in enumerate(calls) if call.operation == "create_open_id_connect_provider")
     script = partial(catalogue.given, Script({number: faults.AFTER}))
     assert families.run(Case("dies", EksWorld, script, on_crash=catalogue.delete_now)).faults == []

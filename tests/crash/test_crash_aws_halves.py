@@ -89,7 +89,7 @@ MEANWHILE = [
 @pytest.mark.parametrize("meanwhile", MEANWHILE)
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES.keys())
 def test_nothing_is_lost_or_made_twice(half: Half, meanwhile: Callable[[Any], None]) -> None:
-    calls, _ = catalogue.calls_of(half.world)
+    calls, _ = families.calls_of(half.world)
     number = next(number for number, call in enumerate(calls) if call.operation == half.operation)
     seen: list[bool] = []
 

@@ -87,7 +87,7 @@ def test_capas_order_leaves_an_instance_whose_machine_is_deleted_meanwhile() -> 
 
 
 def test_ours_does_neither() -> None:
-    calls = families.golden(LATE).port.calls
+    calls, _ = families.calls_of(LATE)
     number = next(number for number, call in enumerate(calls) if call.operation == "run_instances")
     for on_crash in (catalogue.delete_now, _nothing):
         script = partial(catalogue.given, Script({number: faults.AFTER}))

@@ -43,7 +43,7 @@ EXCUSES = {
 
 def _call_after_delete(kind: str) -> int:
     """The number of the call that follows the delete in an undisturbed life."""
-    calls = families.golden(WORLDS[kind]).port.calls
+    calls = families.calls_of(WORLDS[kind])[0]
     return next(number for number, call in enumerate(calls) if call.operation == DELETES[kind]) + 1
 
 
@@ -346,7 +346,7 @@ BALANCING = {"classic-load-balancer": "create_load_balancer", "target-group": "c
 def test_what_lost_all_its_tags_before_it_was_on_record_is_named_when_the_object_goes(kind: str) -> None:
     """Nothing but its name, which is one of the region, says that it may be ours. By then its VPC has gone."""
     world = AWS.world if kind in WORLDS else SECOND
-    calls = families.golden(world).port.calls
+    calls = families.calls_of(world)[0]
     at = next(number for number, call in enumerate(calls) if call.operation == BALANCING[kind]) + 1
 
     def script(world: World) -> Script:

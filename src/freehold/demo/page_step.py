@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import urldefrag
@@ -16,28 +18,40 @@ from freehold.page.live import list_shown
 from freehold.page.stored_object import object_key
 from freehold.providers.registry import PROVIDERS, Kinds
 
+_PATIENCE = 60.0
+_LOOK = 0.2
+
 
 async def check_page(stage: Stage, acts: Sequence[Act], serving: ServedSession) -> None:
-    """Ask the page for its objects, once. Raises NotSo."""
-    rows = {row["key"]: row for row in await _fetch_rows(stage.page)}
-    kinds = list_shown(Kinds(PROVIDERS))
-    listed = {each: await serving.session.client.list(each) for each in kinds}
-    stored = {object_key(each.kind, *key_of(raw)) for each, found in listed.items() for raw in found.items}
-    if set(rows) != stored:
-        raise NotSo(f"the page and the API server differ in {', '.join(sorted(set(rows) ^ stored))}")
-    for resource, key in [each for act in acts for each in act.followed]:
-        _require_ready(rows, object_key(resource.kind, *key))
-    ready = sum(row["phase"] == "Ready" for row in rows.values())
+    """Ask the page for its objects, until it shows what the API server has: it may be as late as a watch is.
+
+    Raises NotSo.
+    """
+    ready = [object_key(resource.kind, *key) for act in acts for resource, key in act.followed]
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        rows = {row["key"]: row for row in await _fetch_rows(stage.page)}
+        wrong = _compare(rows, await _list_keys(serving), ready)
+        if not wrong:
+            break
+        if time.monotonic() > deadline:
+            raise NotSo(f"the page shows something else than the API server has: {', '.join(wrong)}")
+        await asyncio.sleep(_LOOK)
     stage.tell_checked_step(
-        f"the live page shows each object that the API server has: {len(rows)}, of which {ready} are Ready",
-        "the same keys in both; whoever has no token is refused",
+        f"the live page shows each object that the API server has: {len(rows)}",
+        f"the same keys in both; {' and '.join(ready)} are Ready, and nobody has to act; no answer without the token",
     )
 
 
-def _require_ready(rows: Mapping[str, Json], key: str) -> None:
-    row = rows[key]
-    if row["phase"] != "Ready" or row["needs"]:
-        raise NotSo(f"the page shows {key} as {row['phase']}, though it is Ready")
+async def _list_keys(serving: ServedSession) -> set[str]:
+    listed = {each: await serving.session.client.list(each) for each in list_shown(Kinds(PROVIDERS))}
+    return {object_key(each.kind, *key_of(raw)) for each, found in listed.items() for raw in found.items}
+
+
+def _compare(rows: Mapping[str, Json], stored: set[str], ready: Sequence[str]) -> list[str]:
+    """List the keys that only one has, and those that should be Ready and need somebody, or are not."""
+    late = [each for each in ready if each in rows and (rows[each]["phase"] != "Ready" or rows[each]["needs"])]
+    return [*sorted(set(rows) ^ stored), *late]
 
 
 async def _fetch_rows(url: str) -> list[Json]:

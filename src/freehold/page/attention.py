@@ -132,10 +132,6 @@ def _list_keys(subject: Subject) -> str:
     return _join("freehold", "keys", "list")
 
 
-def _read_logs(subject: Subject) -> str:
-    return _join("freehold", "logs")
-
-
 def _plan_tags(subject: Subject) -> str:
     return build_command(subject, "tags", "plan", name=subject.name)
 
@@ -197,7 +193,7 @@ ADVICE: Final[Mapping[str, Advice]] = {
     IdentityProblem.COPIED: Advice(_CONFLICT, "Decide: a cluster of its own, or in place of its original.", _resolve),
     IdentityProblem.CORRUPT: Advice(_BLOCKED, "Put the annotation back from a backup.", _get_yaml),
     "AccountChanged": Advice(_CREDENTIALS, "Give the operator the credentials of the account that has its resources."),
-    "InternalError": Advice(_BLOCKED, "A defect of Freehold: report it with what the operator logs.", _read_logs),
+    "InternalError": Advice(_BLOCKED, "A defect of Freehold: report it with what the operator logs."),
     names.RECOVERED: Advice(Urgency.PAUSED, "Apply its manifest, or delete it.", _look_at_tree),
     names.REASON_PAUSED: Advice(Urgency.PAUSED, "Lift the pause when its work is done.", _unpause),
 }

@@ -20,8 +20,8 @@ from freehold.page.edges import read_edges, resource_key
 from freehold.page.stored_object import as_mapping, cut_name, read_resources
 from freehold.view.object_view import Line, read_line
 
-MOST_BARS: Final = 50_000
-"""Bars of all objects together that are kept."""
+MOST_KEPT: Final = 200_000
+"""Bars and edges of all objects together that are kept: some 40 MB at most."""
 MOST_BARS_OF_ONE: Final = 500
 MOST_REPAIRS_OF_ONE: Final = 20
 
@@ -145,14 +145,18 @@ class _Memory:
 
     @property
     def size(self) -> int:
-        return 1 + (len(self.last.bars) if self.last else 0)
+        """One for the object, and one for each bar and edge."""
+        if self.last is None:
+            return 1
+        edges = (len(those) for several in (self.last.waits, self.last.edges) for those in several.values())
+        return 1 + len(self.last.bars) + sum(edges)
 
 
 class Histories:
     """The last operation of each object, by key. ``note`` is called with each change of a cached object."""
 
-    def __init__(self, most_bars: int = MOST_BARS) -> None:
-        self._most_bars = most_bars
+    def __init__(self, most_kept: int = MOST_KEPT) -> None:
+        self._most_kept = most_kept
         self._known: OrderedDict[str, _Memory] = OrderedDict()
         self._size = 0
 
@@ -161,13 +165,13 @@ class Histories:
 
     @property
     def size(self) -> int:
-        """The bars that are kept, and one for each object."""
+        """The bars and edges that are kept, and one for each object."""
         return self._size
 
     def find(self, key: str) -> History | None:
-        """Return the last operation of the object that this process has seen something of."""
+        """Return the last operation of the object that this process has seen something of; None without resources."""
         known = self._known.get(key)
-        return known.last if known else None
+        return known.last if known and known.last and known.last.bars else None
 
     def find_repairs(self, key: str) -> Sequence[RepairNote]:
         """Return what was changed from outside and brought back, oldest first."""
@@ -207,7 +211,7 @@ class Histories:
         self._known[key] = known
         self._known.move_to_end(key)
         self._size += known.size - size
-        while self._size > self._most_bars and len(self._known) > 1:
+        while self._size > self._most_kept and len(self._known) > 1:
             _, oldest = self._known.popitem(last=False)
             self._size -= oldest.size
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 from freehold.engine.outcomes import Reason
 from freehold.engine.port import Call, Effect
 from lab import faults
-from lab.families import Case, at_each_call, crashes, golden
+from lab.families import Case, at_each_call, calls_of, crashes
 from lab.faults import Fault, Script
 from lab.life import Course
 from lab.oracles import Excuse
@@ -26,14 +25,6 @@ FORGOTTEN = Excuse(frozenset({Reason.NAME_TAKEN}))
 """An unmarkable resource has the wanted name, and no record shows that it is ours."""
 
 NO_CRASH_TOO = (None, faults.BEFORE, faults.AFTER)
-
-
-@functools.cache
-def calls_of(world: Fresh) -> tuple[tuple[Call, ...], int]:
-    """The calls of an undisturbed life, and how many of them there were when the delete began."""
-    life = golden(world)
-    assert life.opened_at is not None
-    return tuple(life.port.calls), life.opened_at
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from functools import partial
 
 from freehold.engine.port import Call, Effect
 from lab import faults
-from lab.catalogue import TAG_APIS, Families, Ground, calls_of, delete_now, given
+from lab.catalogue import TAG_APIS, Families, Ground, delete_now, given
 from lab.catalogue_outages import creates
-from lab.families import Case
+from lab.families import Case, calls_of
 from lab.faults import Fault, Script, Spell
 
 WHILE = 150.0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from freehold.engine import decisions
 from freehold.engine.outcomes import Blocked, Outcome, Reason, Waiting
+from freehold.engine.port import Call
 from freehold.engine.resources import NodeKey
 from lab import faults, oracles
 from lab.baselines import Naive
@@ -258,6 +260,14 @@ def golden(world: Callable[[], World], baseline: Callable[[], Naive] | None = No
     return life
 
 
+@cache
+def calls_of(world: Callable[[], World]) -> tuple[tuple[Call, ...], int]:
+    """The calls of an undisturbed life, and how many of them there were when the delete began."""
+    life = golden(world)
+    assert life.opened_at is not None
+    return tuple(life.port.calls), life.opened_at
+
+
 def tally(family: str, cases: Iterable[Case], runs: Runs = one_by_one) -> Tally:
     result = Tally(family)
     for case, verdict in runs(cases):
@@ -269,7 +279,7 @@ def at_each_call(
     world: Callable[[], World], kinds: Iterable[Fault], *, calls: Iterable[int] | None = None, **more: object
 ) -> Iterator[Case]:
     """One fault at each call of create and delete."""
-    numbers = list(calls) if calls is not None else list(range(len(golden(world).port.calls)))
+    numbers = list(calls) if calls is not None else list(range(len(calls_of(world)[0])))
     for fault in kinds:
         for number in numbers:
             yield Case(

@@ -15,8 +15,8 @@ from freehold.engine.outcomes import Reason
 from freehold.engine.port import Call
 from freehold_sim.aws.settings import Lags, Settings
 from lab import faults
-from lab.catalogue import Families, Fresh, calls_of
-from lab.families import Case, at_each_call
+from lab.catalogue import Families, Fresh
+from lab.families import Case, at_each_call, calls_of
 from lab.faults import Fault, Script, Spell
 from lab.leftovers import LitteredWorld
 from lab.oracles import Excuse

@@ -167,6 +167,13 @@ def test_object_at_rest_has_no_history() -> None:
     assert watch.histories.find(KEY) is None
 
 
+def test_object_without_resources_has_no_history() -> None:
+    watch = Watch()
+    watch.see(0, obj())
+    watch.see(1, obj(provisioned=True))
+    assert watch.histories.find(KEY) is None
+
+
 def test_object_that_is_gone_is_forgotten() -> None:
     watch = created()
     watch.see(50, None)
@@ -196,6 +203,7 @@ def test_change_that_was_brought_back_in_one_pass_is_a_repair() -> None:
 def test_repair_in_a_create_leaves_its_history() -> None:
     watch = Watch()
     watch.see(0, obj())
+    watch.see(0, obj(row("a", "Waiting", 0, "Creating")))
     watch.histories.note_repairs(KEY, {("k", "a"): [CHANGED]}, T + 1)
     assert watch.found.operation is Operation.CREATE
     assert len(watch.histories.find_repairs(KEY)) == 1
@@ -213,7 +221,7 @@ def test_only_the_last_repairs_are_remembered() -> None:
 
 
 def test_what_changed_least_recently_is_forgotten_first() -> None:
-    histories = Histories(most_bars=100)
+    histories = Histories(most_kept=100)
     for number in range(1000):
         histories.note(f"k/n/{number}", None, obj(*[row(str(each), "Waiting", 0, "Creating") for each in range(9)]), T)
         assert histories.size <= 100

@@ -8,4 +8,4 @@ from harness.page_world import SAMPLES, PageWorld, build_samples, format_sample
 def test_samples_are_current(page_world: PageWorld) -> None:
     """Otherwise: python -m harness.page_world, in tests."""
     found = {name: format_sample(content) for name, content in build_samples(page_world).items()}
-    assert {path.stem: path.read_text() for path in SAMPLES.glob("*.json")} == found
+    assert {name: (SAMPLES / f"{name}.json").read_text() for name in found} == found

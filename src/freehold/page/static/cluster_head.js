@@ -46,9 +46,9 @@ export function buildTitle(key, row, tab, now) {
     h(
       "nav",
       { class: "tabs", "aria-label": "Parts of this object" },
-      link("", "Resources and timeline"),
+      link("", "Resources"),
       link("deletion", "Before a delete"),
-      h("a", { href: auditHref(key) }, "Audit of it"),
+      h("a", { href: auditHref(key) }, "Audit"),
     ),
   ];
 }
@@ -94,7 +94,7 @@ export function buildFacts(detail, now) {
     fact("Resources", row.total > 0 && `${row.done} of ${row.total} ${row.phase === "Deleting" ? "gone" : "ready"}`),
     fact("Endpoint", detail.endpoint && copyText(detail.endpoint)),
     fact("Account", detail.account && datum(clip(detail.account))),
-    fact("Place", row.place && `${row.cloud ? `${row.cloud}, ` : ""}${row.place}`),
+    fact("Place", row.place && datum(clip(`${row.cloud && `${row.cloud}, `}${row.place}`))),
     fact("Created", row.created !== null && h("span", null, dateTime(row.created))),
     fact("Owner uuid", detail.owner && datum(clip(detail.owner), "mono")),
   ];

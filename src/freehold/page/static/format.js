@@ -57,7 +57,7 @@ export function dateTime(seconds) {
 export function percent(part, total) {
   if (!total) return "–";
   const rounded = Math.round((100 * part) / total);
-  return `${part < total ? Math.min(rounded, 99) : part > 0 ? Math.max(rounded, 1) : 0}\u00a0%`;
+  return `${part > 0 && part < total ? Math.min(Math.max(rounded, 1), 99) : rounded}\u00a0%`;
 }
 
 /** @param {number} number */

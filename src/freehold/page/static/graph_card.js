@@ -7,7 +7,7 @@ import { stateMark, toneOf } from "./states.js";
 import { fitText, measureText } from "./text_fit.js";
 
 /** Size of a card in px, where a character is 16 px high. */
-export const CARD = { width: 232, height: 66, gap: 18 };
+export const CARD = { width: 240, height: 66, gap: 18 };
 
 /**
  * @typedef {object} Setting  What all cards are drawn by.
@@ -71,7 +71,7 @@ function resourceTexts(resource, now, setting) {
   const name = resource.name.startsWith(setting.prefix) ? resource.name.slice(setting.prefix.length) : resource.name;
   const kind = fitText(resource.kind, 150 * setting.unit, small);
   const idAt = 14 + measureText(kind, small) / setting.unit + 7;
-  const stateRoom = CARD.width - 54 - Math.min(measureText(whose, small) / setting.unit, 110);
+  const stateRoom = CARD.width - 48 - Math.min(measureText(whose, small) / setting.unit, 110);
   return [
     text(kind, [14, 56], 11, "node-kind", 150, setting),
     text(name, [14, 39], 13, "node-name", CARD.width - 24, setting),

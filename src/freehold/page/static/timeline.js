@@ -17,6 +17,10 @@ const LAST = 0.88;
 
 const TITLES = { create: "Create", update: "Update", repair: "Repair", delete: "Delete" };
 
+const NO_BARS = "No resource has been worked on yet.";
+const NO_HISTORY =
+  "Nothing is on record: an operation is noted while it runs, and none has run since the operator started.";
+
 export class Timeline {
   #all = false;
   #shown = "";
@@ -46,15 +50,8 @@ export class Timeline {
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.more.hidden = !history || history.bars.length <= FIRST;
-    if (!history || !history.bars.length) {
-      replace(
-        this.about,
-        h(
-          "p",
-          { class: "muted" },
-          "Nothing is on record: the operator notes an operation while it runs, and has seen none since it started.",
-        ),
-      );
+    if (!history?.bars.length) {
+      replace(this.about, h("p", { class: "muted" }, history ? NO_BARS : NO_HISTORY));
       return replace(this.table);
     }
     const bars = orderBars(history, this.#all ? history.bars : chooseBars(history.bars, FIRST, now));
