@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,10 +14,12 @@ import pytest
 from freehold.api import names
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key
+from freehold.page import live
 from freehold.page.api import CLOUD_METADATAS
+from freehold.page.feed import Feed
 from harness.live_page import PageClient
 from harness.page_feed import Reader, ReaderGate
-from harness.page_replicas import POWERVS_CLUSTERS, Replica, build_cluster, serve_kinds
+from harness.page_replicas import POWERVS_CLUSTERS, SECONDS, Replica, build_cluster, serve_kinds
 
 OWN, OTHER = "IBMPowerVSCluster/a/one", "IBMPowerVSCluster/b/two"
 
@@ -113,3 +116,30 @@ async def test_an_answer_that_is_kept_is_of_the_newest_object(
         version = changed["metadata"]["resourceVersion"]
         await page.watch_until(lambda rows: rows[OWN]["version"] == version)
         assert (await page.get(f"objects/{OWN}"))["row"]["version"] == version != first
+
+
+async def test_a_task_of_the_page_that_dies_is_started_again(
+    client: KubeClient,
+    gate: ReaderGate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failures = [ZeroDivisionError("a defect")]
+
+    def fail_once(feed: Feed) -> None:
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr(live, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(Feed, "_recheck", fail_once)
+    async with viewing(Replica(client.connection, tmp_path / "keys"), gate, "all") as page:
+        await client.create(POWERVS_CLUSTERS, build_cluster("three", "a"))
+        await page.watch_until(lambda rows: "IBMPowerVSCluster/a/three" in rows)
+        async with page.request(f"stream?after={(await page.get('objects'))['seq']}") as answer:
+            await client.create(POWERVS_CLUSTERS, build_cluster("four", "a"))
+            async with asyncio.timeout(SECONDS):
+                while b"four" not in await answer.content.readline():
+                    pass
+    assert not failures
+    assert "a task of the page died" in caplog.text
