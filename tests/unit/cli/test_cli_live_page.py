@@ -20,6 +20,8 @@ from freehold.cli.commands import serve
 from freehold.cli.errors import CliError
 from freehold.cli.local import serving_address
 from freehold.cli.local.access import ServeOptions
+from freehold.cli.local.live_page import read_page_url
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.kube.resources import key_of
 from freehold.page.stored_object import object_key
 from freehold.providers.registry import SERVED_RESOURCES
@@ -78,6 +80,13 @@ def change_vpc(simulator: str, vpc: str) -> None:
         aws_secret_access_key="any",
     )  # fmt: skip
     ec2.modify_vpc_attribute(VpcId=vpc, EnableDnsHostnames={"Value": False})
+
+
+async def test_the_address_is_read_from_the_state_directory(tmp_path: Path) -> None:
+    state = StateDirectory.open(tmp_path / "state")
+    assert read_page_url(state) == "", "nobody has served it"
+    async with serve_live_page(state.path) as (page, _):
+        assert read_page_url(state) == f"{page.address}/#token={page.token}"
 
 
 async def test_what_is_not_there_is_said(tmp_path: Path) -> None:
