@@ -51,6 +51,16 @@ class PageClient:
                     if event[0] == "event: rows":
                         self._take(json.loads(event[1].removeprefix("data: ")))
 
+    async def watch_until_heard(self, key: str, seen: Callable[[Any], object]) -> None:
+        """Look at an object whenever its row is sent, until ``seen`` returns True for its detail."""
+        async with (
+            asyncio.timeout(SECONDS),
+            self.request(f"stream?after={(await self.get('objects'))['seq']}") as answer,
+        ):
+            while not seen(await self.get(f"objects/{key}")):
+                while key.encode() not in await answer.content.readline():
+                    pass
+
     def _take(self, message: Any) -> None:
         self.rows.update({row["key"]: row for row in message["changed"]})
         for key in message["gone"]:

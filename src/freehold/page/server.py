@@ -162,7 +162,7 @@ class PageServer:
         except web.HTTPException as refusal:
             response = build_problem(HTTPStatus(refusal.status), f"nothing is served at {request.path[:200]}")
         except Exception:  # a defect of ours: logged whole, and the viewer hears that there is one
-            _LOG.exception("the page could not answer %s", request.path[:200])
+            _LOG.exception("the page could not answer %r", request.path[:200])
             sentence = "the page has a defect: the operator's log tells more"
             response = build_problem(HTTPStatus.INTERNAL_SERVER_ERROR, sentence)
         if not response.prepared:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import re
 import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 import requests
 import yaml
@@ -19,14 +22,15 @@ from freehold.cli.local import serving_address
 from freehold.cli.local.access import ServeOptions
 from freehold.cli.local.live_page import read_page_url
 from freehold.cli.local.state_directory import StateDirectory
-from freehold.kube.resources import Key
+from freehold.kube.resources import key_of
+from freehold.page.stored_object import object_key
 from freehold.providers.registry import SERVED_RESOURCES
 from harness.commands import PROGRAM, freehold, freehold_in
 from harness.live_page import serve_live_page
 
-MINIMAL = Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml"
-POWERVS = next(each for each in SERVED_RESOURCES if each.kind == "IBMPowerVSCluster")
-NAME = "IBMPowerVSCluster/default/minimal"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "aws-cluster.yaml"
+AWS_CLUSTERS = next(each for each in SERVED_RESOURCES if each.kind == "AWSCluster")
+NAME = object_key("AWSCluster", *key_of(yaml.safe_load(EXAMPLE.read_text())))
 
 
 def has_phase(phase: str) -> Any:
@@ -34,34 +38,48 @@ def has_phase(phase: str) -> Any:
 
 
 async def test_a_cluster_is_watched_to_its_end_over_a_restart(tmp_path: Path) -> None:
-    async with serve_live_page(tmp_path / "state") as (page, client):
+    state = tmp_path / "state"
+    async with serve_live_page(state, speed=600.0, deep_every=60.0) as (page, client):
         session = await page.get("session")
         assert (session["everywhere"], session["simulated"], session["leads"]) == (True, True, True)
-        await client.create(POWERVS, yaml.safe_load(MINIMAL.read_text()))
+        await client.create(AWS_CLUSTERS, yaml.safe_load(EXAMPLE.read_text()))
         await page.watch_until(has_phase("Ready"))
-        row = page.rows[NAME]
-        assert row["done"] == row["total"] > 3
+        assert page.rows[NAME]["done"] == page.rows[NAME]["total"] > 3
         detail = await page.get(f"objects/{NAME}")
-        assert detail["history"]["operation"] == "create"
-        assert detail["history"]["complete"]
+        assert (detail["history"]["operation"], detail["history"]["complete"]) == ("create", True)
         assert {each["state"] for each in detail["resources"]} == {"Ready"}
-        assert any(each["proof"] for each in detail["resources"])
-        deletion = await page.get(f"objects/{NAME}/deletion")
-        assert sum(map(len, deletion["waves"])) > 3
-        audit = await page.get("audit")
-        assert audit["available"]
-        assert audit["lines"]
-        assert (await page.get("tags"))["objects"] == []
+        vpc = find_vpc(detail)
+        assert (vpc["proof"], vpc["drift"]) == ("own marks, read back; record signed", [])
+        await asyncio.to_thread(change_vpc, json.loads((state / "server.lock").read_text())["simulator"], vpc["id"])
+        await page.watch_until_heard(NAME, lambda detail: find_vpc(detail)["drift"])
+        (drift,) = find_vpc(await page.get(f"objects/{NAME}"))["drift"]
+        assert (drift["field"], drift["before"], drift["after"]) == ("enable_dns_hostnames", "false", "true")
+        assert len((await page.get(f"objects/{NAME}/deletion"))["waves"]) > 1
+        audit = await page.get(f"audit?object={NAME}")
+        assert "ec2.modify_vpc_attribute" in [line["call"] for line in audit["lines"]]
         before = page
-    async with serve_live_page(tmp_path / "state") as (page, client):
+    async with serve_live_page(state) as (page, client):
         assert (page.address, page.token) == (before.address, before.token)
         async with page.request("stream?after=5") as answer:
             assert await answer.content.readline() == b"event: reset\n"
         await page.watch_until(has_phase("Ready"))
-        await client.delete(POWERVS, Key("default", "minimal"))
+        await client.delete(AWS_CLUSTERS, key_of(yaml.safe_load(EXAMPLE.read_text())))
         await page.watch_until(lambda rows: NAME not in rows)
         async with page.request(f"objects/{NAME}") as answer:
             assert answer.status == 404
+
+
+def find_vpc(detail: Any) -> Any:
+    return next(each for each in detail["resources"] if each["kind"] == "vpc")
+
+
+def change_vpc(simulator: str, vpc: str) -> None:
+    """Change a VPC behind the operator's back."""
+    ec2 = boto3.client(
+        "ec2", "us-east-1", endpoint_url=f"{simulator}/aws", aws_access_key_id="AKIASIMULATED0000001",
+        aws_secret_access_key="any",
+    )  # fmt: skip
+    ec2.modify_vpc_attribute(VpcId=vpc, EnableDnsHostnames={"Value": False})
 
 
 async def test_the_address_is_read_from_the_state_directory(tmp_path: Path) -> None:
