@@ -145,10 +145,12 @@ class Viewer:
         features = [{"name": "prefers-color-scheme", "value": scheme}, motion]
         self._command("Emulation.setEmulatedMedia", media=medium, features=features)
 
-    def picture(self, *, whole: bool = False) -> bytes:
-        """Take a picture (WebP) of the window, or of the whole page."""
+    def picture(self, form: str = "png", *, whole: bool = False) -> bytes:
+        """Take a picture of the window, or of the whole page; ``form`` may be ``webp``."""
         self.choose()
-        shot = self._command("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        self._command("Emulation.setScrollbarsHidden", hidden=True)
+        shot = self._command("Page.captureScreenshot", format=form, captureBeyondViewport=whole)
+        self._command("Emulation.setScrollbarsHidden", hidden=False)
         return b64decode(shot["data"])
 
     def print_to_pdf(self) -> bytes:

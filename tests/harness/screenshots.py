@@ -29,7 +29,7 @@ def take_pictures(viewer: Viewer, url: str, folder: Path) -> Iterator[Path]:
                 viewer.go(route)
                 viewer.settled()
                 path = folder / f"{name}-{width}-{scheme}.png"
-                path.write_bytes(viewer.picture(whole=True))
+                path.write_bytes(viewer.picture(whole=name != "objects"))
                 yield path
 
 

@@ -133,7 +133,8 @@ async function attempt(root, act) {
     await act();
   } catch (error) {
     if (!root.isConnected || error?.name === "AbortError") return;
-    console.error(error);
+    // A Problem is the server's sentence, which is shown; anything else is a defect of the page.
+    if (!(error instanceof Problem)) console.error(error);
     showProblem(root, error, () => (leave(), void showRoute()), TITLES[context.route.view]);
   }
 }
