@@ -17,6 +17,8 @@ from freehold.cli.commands import serve
 from freehold.cli.errors import CliError
 from freehold.cli.local import serving_address
 from freehold.cli.local.access import ServeOptions
+from freehold.cli.local.live_page import read_page_url
+from freehold.cli.local.state_directory import StateDirectory
 from freehold.kube.resources import Key
 from freehold.providers.registry import SERVED_RESOURCES
 from harness.commands import PROGRAM, freehold, freehold_in
@@ -60,6 +62,13 @@ async def test_a_cluster_is_watched_to_its_end_over_a_restart(tmp_path: Path) ->
         await page.watch_until(lambda rows: NAME not in rows)
         async with page.request(f"objects/{NAME}") as answer:
             assert answer.status == 404
+
+
+async def test_the_address_is_read_from_the_state_directory(tmp_path: Path) -> None:
+    state = StateDirectory.open(tmp_path / "state")
+    assert read_page_url(state) == "", "nobody has served it"
+    async with serve_live_page(state.path) as (page, _):
+        assert read_page_url(state) == f"{page.address}/#token={page.token}"
 
 
 async def test_what_is_not_there_is_said(tmp_path: Path) -> None:
