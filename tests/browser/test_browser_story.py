@@ -79,7 +79,7 @@ def test_drift_is_repaired_before_the_eyes_of_a_viewer(viewer: Viewer, world: La
     world.stranger.call("ec2", "ModifyVpcAttribute", VpcId=vpc["id"], EnableDnsHostnames={"Value": False})
     viewer.sees("Repair", "main")
     viewer.click(".node", "vpc")
-    viewer.sees(r"(?s)enable_dns_hostnames.*from false\s+→\s+to true", ".panel")
+    viewer.sees(r"(?s)enable_dns_hostnames.*false → true", ".panel")
 
 
 def test_what_workloads_left_is_collected_before_the_eyes_of_a_viewer(viewer: Viewer, world: Laptop) -> None:
