@@ -57,8 +57,8 @@ $(BROWSER): $(STAMP) requirements/browser.txt
 browser: $(BROWSER) ## the live page in a real Chromium (apt: chromium, chromium-driver; npm: axe-core)
 	@$(BIN)/python -m pytest -m slow tests/browser
 
-screenshots: $(BROWSER) ## a picture of each view of the live page at 360, 1280 and 2560 px, light and dark: .cache/screenshots
-	@PYTHONPATH=tests $(BIN)/python -m harness.screenshots
+screenshots: $(BROWSER) ## a picture of each view of the live page at 360, 1280 and 2560 px, light and dark: .cache/screenshots (ARGS=--docs: those of docs/images)
+	@PYTHONPATH=tests $(BIN)/python -m harness.screenshots $(ARGS)
 
 demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
 	@$(BIN)/freehold demo

@@ -75,11 +75,11 @@ def test_drift_is_repaired_before_the_eyes_of_a_viewer(viewer: Viewer, world: La
     make(world, viewer, "drifted")
     viewer.go(route("drifted"))
     viewer.settled()
-    subnet = world.find("drifted", "subnet", "private")
-    world.stranger.call(
-        "ec2", "DeleteTags", Resources=[subnet["id"]], Tags=[{"Key": "kubernetes.io/role/internal-elb"}]
-    )
-    viewer.sees("kubernetes.io/role/internal-elb", "main")
+    vpc = world.find("drifted", "vpc")
+    world.stranger.call("ec2", "ModifyVpcAttribute", VpcId=vpc["id"], EnableDnsHostnames={"Value": False})
+    viewer.sees("Repair", "main")
+    viewer.click(".node", "vpc")
+    viewer.sees(r"(?s)enable_dns_hostnames.*false → true", ".panel")
 
 
 def test_what_workloads_left_is_collected_before_the_eyes_of_a_viewer(viewer: Viewer, world: Laptop) -> None:

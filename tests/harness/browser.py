@@ -138,6 +138,11 @@ class Viewer:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
 
+    def hide_scroll_bars(self) -> None:
+        """Let them take no room, as on a telephone or a Mac."""
+        self.choose()
+        self._command("Emulation.setScrollbarsHidden", hidden=True)
+
     def prefer(self, scheme: str = "light", *, medium: str = "", less_motion: bool = True) -> None:
         """Set what this person's machine asks of pages: ``light`` or ``dark``, and ``print`` as the medium."""
         self.choose()
@@ -145,10 +150,11 @@ class Viewer:
         features = [{"name": "prefers-color-scheme", "value": scheme}, motion]
         self._command("Emulation.setEmulatedMedia", media=medium, features=features)
 
-    def picture(self, *, whole: bool = False) -> bytes:
-        """Take a picture (WebP) of the window, or of the whole page."""
+    def picture(self, form: str = "png", *, whole: bool = False) -> bytes:
+        """Take a picture of the window, or of the whole page; ``form`` may be ``webp``."""
         self.choose()
-        shot = self._command("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        quality = {"quality": 60} if form == "webp" else {}
+        shot = self._command("Page.captureScreenshot", format=form, captureBeyondViewport=whole, **quality)
         return b64decode(shot["data"])
 
     def print_to_pdf(self) -> bytes:

@@ -63,7 +63,7 @@ class Samples(Fixture):
 
     def __init__(self, more: int, *, spoiled: bool) -> None:
         listed = _read("objects")
-        self.world = World(more, "still")
+        self.world = World(more, "hostile" if spoiled else "still")
         self.world.begun_at = listed["now"]
         for row in self.world.rows.values():
             for name in ("since", "created", "deleting_since"):
@@ -74,6 +74,10 @@ class Samples(Fixture):
         self._spoil = spoil if spoiled else lambda value: value
         self._details = {each["row"]["key"]: (name, each) for name, each in _read_details()}
         self.world.rows = {row["key"]: self._spoil(row) for row in (*listed["rows"], *self.world.rows.values())}
+
+    async def session(self, request: web.Request) -> web.Response:
+        said = json.loads((await super().session(request)).text or "")
+        return web.json_response({**said, "where": ""})
 
     async def detail(self, request: web.Request) -> web.Response:
         _, detail = self._find(request)

@@ -133,7 +133,8 @@ async function attempt(root, act) {
     await act();
   } catch (error) {
     if (!root.isConnected || error?.name === "AbortError") return;
-    console.error(error);
+    // A Problem is the server's sentence, which is shown; anything else is a defect of the page.
+    if (!(error instanceof Problem)) console.error(error);
     showProblem(root, error, () => (leave(), void showRoute()), TITLES[context.route.view]);
   }
 }
@@ -146,7 +147,11 @@ function leave() {
 
 function showUnknown() {
   leave();
-  replace(main, h("h1", { class: "view-title" }, "There is no such view"), notice("Nothing is shown here", "The address may be cut off, or of another version of this page."));
+  replace(
+    main,
+    h("h1", { class: "view-title" }, "There is no such view"),
+    notice("Nothing is shown here", "The address may be cut off, or of another version of this page."),
+  );
 }
 
 /** @param {import("./route.js").Route} route */
@@ -209,7 +214,9 @@ function showConnection() {
 }
 
 history.scrollRestoration = "manual";
-document.addEventListener("click", (event) => (byLink ||= Boolean(event.target.closest?.("a[href^='#']"))), { capture: true });
+document.addEventListener("click", (event) => (byLink ||= Boolean(event.target.closest?.("a[href^='#']"))), {
+  capture: true,
+});
 addEventListener("hashchange", () => void showRoute());
 document.getElementById("skip").addEventListener("click", (event) => {
   // The hash is the route: the link must not replace it.
