@@ -42,7 +42,8 @@ def same_time(at: float) -> float:
 class Row:
     """One object in the list. Times are domain time, None when unknown.
 
-    ``since``: since when it is in its phase. ``version`` is its resourceVersion. ``changes_at``: when the row must be
+    ``since``: since when it is in its phase. ``done``: the resources that are Ready, or gone while it is deleted.
+    ``version`` is its resourceVersion. ``changes_at``: when the row must be
     built again although the object stays the same, as its delete then takes long; None for never.
     """
 
@@ -91,16 +92,18 @@ def build_row_of_stored(stored: Json, now: float, read_time: ReadTime = same_tim
     created = _read_api_time(metadata["creationTimestamp"], read_time)
     deleting = _read_api_time(metadata.get("deletionTimestamp"), read_time)
     attention = find_tag_attention(stored) if of_tags else find_attention(seen, stored, now, deleting or 0.0)
+    phase = _choose_phase(seen, attention, of_tags=of_tags)
+    at_rest = "Gone" if phase is ViewPhase.DELETING else "Ready"
     return Row(
         kind=stored["kind"],
         namespace=metadata["namespace"],
         name=metadata["name"],
-        phase=_choose_phase(seen, attention, of_tags=of_tags),
+        phase=phase,
         reason=cut_name(_find_reason(seen, stored)),
         since=_find_since(seen, stored, deleting),
         created=created,
         deleting_since=deleting,
-        done=sum(line.state == "Ready" for line in seen.lines),
+        done=sum(line.state == at_rest for line in seen.lines),
         total=len(seen.lines),
         cloud=CLOUDS.get(stored["kind"], ""),
         place=cut_name(_find_place(stored)),

@@ -83,6 +83,13 @@ def test_object_on_its_way_needs_nobody(page_world: PageWorld, name: str) -> Non
     assert row_of(page_world.watched[name]).needs == ()
 
 
+def test_while_an_object_is_deleted_what_has_gone_is_counted(page_world: PageWorld) -> None:
+    detail = page_world.watched["stuck"].detail()
+    gone = sum(each["state"] == "Gone" for each in detail["resources"])
+    row = row_of(page_world.watched["stuck"])
+    assert (row.phase, row.done, row.total) == (ViewPhase.DELETING, gone, 13) and gone == 11
+
+
 def test_delete_needs_somebody_once_it_had_no_news_for_long(page_world: PageWorld) -> None:
     """The row says when that is, as nothing of the object changes then."""
     watched = page_world.watched["deleting"]
