@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+BROWSER := $(VENV)/.browser
 WORKERS ?= auto
 CRASH  ?= tests/crash
 
@@ -10,7 +11,7 @@ CRASH  ?= tests/crash
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick check test demo format bench crash-pairs edits mutants crds image sbom requirements clean
+.PHONY: help setup quick check test browser screenshots demo format bench crash-pairs edits mutants crds vendor image sbom requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -43,6 +44,22 @@ check: $(STAMP) ## before a commit: format, lint, types, import contracts, gener
 test: $(STAMP) ## before a push: the suite; of crashes, edits and examples a sample (whole: crash-pairs, edits, mutants)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
+# The rest of apt's and npm's work is not ours to judge: the tests say what is not here, and skip.
+$(BROWSER): $(STAMP) requirements/browser.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/browser.txt
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver fonts-dejavu-core; } \
+		|| echo "Chromium is not installed: apt-get install chromium chromium-driver" >&2
+	@PYTHONPATH=tests $(BIN)/python -m harness.axe || true
+	@touch $@
+
+browser: $(BROWSER) ## the live page in a real Chromium (apt: chromium, chromium-driver; npm: axe-core)
+	@$(BIN)/python -m pytest -m slow tests/browser
+
+screenshots: $(BROWSER) ## a picture of each view of the live page at 360, 1280 and 2560 px, light and dark: .cache/screenshots
+	@PYTHONPATH=tests $(BIN)/python -m harness.screenshots
+
 demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
 	@$(BIN)/freehold demo
 
@@ -68,6 +85,16 @@ crds: $(STAMP) ## generate deploy and the pages about fields
 	@$(BIN)/python -m freehold.providers.aws.permissions.policy_files
 	@$(BIN)/python -m freehold.install.generate
 
+# A script of the page that is not ours: its name and version stand in SHA256SUMS, and nothing else is taken.
+VENDOR = $(CURDIR)/src/freehold/page/static/vendor
+PINNED = $(shell sed -n 's/^. \(@[^ ]*\) \([0-9.]*\) .*/\1@\2/p' $(VENDOR)/SHA256SUMS)
+
+vendor: ## fetch by npm what lies in the page's folder vendor, as it is pinned there
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && \
+	npm pack --silent "$(PINNED)" >/dev/null && tar -xzf *.tgz && \
+	cp package/dist/dagre.esm.js . && cp package/LICENSE dagre.LICENSE && \
+	sha256sum --check --strict "$(VENDOR)/SHA256SUMS" && cp dagre.esm.js dagre.LICENSE "$(VENDOR)"
+
 # The released version and the commit: 0.1.0+g0123456789ab, with .dirty where files differ from it.
 REVISION = $(shell git rev-parse HEAD)
 VERSION  = $(shell $(BIN)/hatchling version)+g$(shell git rev-parse --short=12 HEAD)$(shell git diff --quiet HEAD || echo .dirty)
@@ -88,6 +115,7 @@ requirements: $(STAMP) ## pin every dependency by hash again (names no index)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --output-file requirements/runtime.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/build.in --output-file requirements/build.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/browser.in --constraint requirements/dev.txt --output-file requirements/browser.txt
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .state .cache dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,6 +5,8 @@ cloud WORLD SPEED            the simulated IBM Cloud on a prepared world (JSON);
 new_cloud PROFILE SPEED      the simulated IBM Cloud, empty, with settings (JSON); says its URL
 operator API CLOUD SPEED KEYS
                              the operator, its key ring in KEYS; answers each line of input with its use and its queue
+page API                     the live page on objects that are held and never reconciled; says its URL and token, and
+                             answers each line of input with its use
 controller API COUNT         a Controller that gives COUNT widgets a finalizer and a status; says its use when done
 bare API COUNT               the same two patches each by aiohttp alone: the floor
 """
@@ -92,6 +94,60 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
         await running
 
 
+async def page(api_url: str) -> None:
+    from functools import partial
+
+    from freehold.controllers.controller import Controller, Done, Result
+    from freehold.controllers.process_server import Address
+    from freehold.controllers.settings import Settings
+    from freehold.controllers.timing import RunningTime
+    from freehold.kube.client import KubeClient
+    from freehold.kube.config import Connection
+    from freehold.kube.resources import Key
+    from freehold.page.gate import TokenGate
+    from freehold.page.live import LivePage
+    from freehold.providers.ibm.powervs.kind import POWERVS_CLUSTER
+    from freehold.providers.objects.served_resources import resource_of
+
+    async def nothing(key: Key) -> Result:
+        return Done()
+
+    class Holder:
+        """An operator that holds the objects, and does nothing."""
+
+        key_ring = None
+
+        def __init__(self, held: Controller) -> None:
+            self.controllers = [held]
+
+        def leads(self) -> bool:
+            return True
+
+    settings, token = Settings(Connection(api_url), {}, "off"), "of the benchmark"
+    live = LivePage(settings, (), simulated=True)
+    settings = live.look_on(settings)
+    resource, loop = resource_of(POWERVS_CLUSTER), asyncio.get_running_loop()
+    async with KubeClient(Connection(api_url)) as client:
+        held = Controller(client, resource, nothing, time=RunningTime(settings.clock))
+        held.on_change = partial(settings.observers.note_change, resource)
+        live.attach(Holder(held))
+        running = asyncio.create_task(held.run())
+        address = Address("127.0.0.1", 0)
+        async with live.serve(address, TokenGate(token, "there is one"), loopback_only=True) as found:
+            say({"url": f"http://{found}", "token": token})
+            while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
+                health = held.read_health()
+                say(
+                    {
+                        **asdict(Usage.so_far()),
+                        "held": len(held.find_reflector(resource).objects),
+                        "queued": health.queued,
+                    }
+                )
+        held.stop()
+        await running
+
+
 async def controller(api_url: str, count: str) -> None:
     from freehold.controllers.controller import Controller, Done, Result
     from freehold.controllers.timing import RunningTime
@@ -156,7 +212,7 @@ async def _end_of_input() -> None:
 
 
 PROGRAMS: dict[str, Callable[..., object]] = {
-    program.__name__: program for program in (api, cloud, new_cloud, operator, controller, bare)
+    program.__name__: program for program in (api, cloud, new_cloud, operator, page, controller, bare)
 }
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ CHOICES = {
         feature_gates={"EKSEnableIAM": True},
         image_pull_secret="pull",
         egress_ports=(80,),
+        page=True,
     ),
 }
 

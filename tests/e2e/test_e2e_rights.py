@@ -13,6 +13,7 @@ import pytest
 import requests
 from e2e_client import MERGE, Http, Kubectl
 from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_lookers import looking
 from e2e_operator_lab import (
     OUR_CRDS,
     UPSTREAM_CRDS,
@@ -24,7 +25,7 @@ from e2e_operator_lab import (
     simulated_cloud,
 )
 from e2e_rights import RING, judged, shipped_rights
-from e2e_servers import PATIENCE, PATIENTLY, Server, ended, steady_port, until
+from e2e_servers import PATIENCE, PATIENTLY, Server, ended, steady_port, until, write_kubeconfig
 from test_e2e_metadata import Account
 from test_e2e_operator_eks import MACHINE_CRD, TEMPLATE, VALUES
 
@@ -176,6 +177,14 @@ def has_authority(kubectl: Kubectl) -> bool:
     return bool(found["webhooks"][0]["clientConfig"].get("caBundle"))
 
 
+def list_shown(page: str, token: str) -> set[str]:
+    """List the keys of the objects that the live page shows to whom this token belongs."""
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = requests.get(f"http://{page}/api/objects", headers=headers, timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+    return {row["key"] for row in answer.json()["rows"]}
+
+
 def change_secret(kubectl: Kubectl) -> None:
     """Take a label off a Secret that the operator keeps, and wait until it is there again."""
     kubectl.run("label", "secret", "eks-kubeconfig", f"{names.CLUSTER_NAME_LABEL}-")
@@ -194,10 +203,12 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
     group = account.group("of-tags", owner="x", **{CLASSIFIER: "owned"})
     core = CoreStandIn(Http(server, "", TEAM), TEAM, "eks")
     template = fill_in(TEMPLATE, {**VALUES, "CLUSTER_NAME": "eks", "WORKER_MACHINE_COUNT": "1"})
-    port = steady_port()
+    port, page = steady_port(), f"127.0.0.1:{steady_port()}"
     kubectl.apply(webhook(port))
-    options = ("--leader-elect", "--webhook-address", f"127.0.0.1:{port}")
-    with judged(server.url, shipped_rights(InstallOptions()), tmp_path) as (proxy, kubeconfig):
+    options = ("--leader-elect", "--webhook-address", f"127.0.0.1:{port}", "--page-address", page)
+    with looking(server, InstallOptions(page=True)) as lookers:
+        proxy = lookers.proxy
+        kubeconfig = write_kubeconfig(tmp_path / "judged", proxy.url)
         proxy.before = Meeting(server)
         with core.running(), operator(kubeconfig, cloud, log, *options):
             kubectl.run("apply", "-f", "-", stdin=template)
@@ -206,6 +217,8 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
             drift_twice(kubectl, account, group)
             ready = ("ibmpowervscluster/power", "awscluster/aws")
             kubectl.run("wait", *ready, "--for=condition=Ready", PATIENTLY)
+            assert "AWSCluster/team/aws" in list_shown(page, lookers.admit("looker", TEAM))
+            assert list_shown(page, lookers.make_account("stranger", TEAM)) == set()
             until(lambda: core.failure or machines_with_nodes(kubectl), "the Machine has its node")
             change_secret(kubectl)
             until(lambda: has_authority(kubectl), "the leader has put its CA into the configuration")

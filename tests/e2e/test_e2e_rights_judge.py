@@ -17,7 +17,7 @@ from harness.rbac import Attributes, Right, find_right
 pytestmark = pytest.mark.e2e
 
 GROUPS = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"]
-OPTIONS = [InstallOptions(), InstallOptions(serves_namespace="team", shards=3)]
+OPTIONS = [InstallOptions(page=True), InstallOptions(serves_namespace="team", shards=3)]
 
 
 @pytest.fixture(params=OPTIONS, ids=["whole cluster", "one namespace"])

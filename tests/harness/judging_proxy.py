@@ -1,6 +1,7 @@
 """A proxy in front of an API server that judges each request by Roles, as kube-apiserver's RBAC would.
 
-It answers what is refused itself, passes the rest on, streams watches, and records which rights were used.
+It answers what is refused itself, passes the rest on, streams watches, and records which rights were used. With
+``users`` it also answers reviews, for a server that knows no users.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
+from harness.cluster_users import ClusterUsers, Json
 from harness.rbac import Attributes, Right, explain_refusal, find_right, parse_request
 
 APPLY = "application/apply-patch+yaml"
@@ -33,7 +35,7 @@ class Verdicts:
 class JudgingProxy:
     """A proxy for one account, ``user``. ``rights`` may be replaced while it runs."""
 
-    def __init__(self, upstream: str, rights: Iterable[Right], user: str) -> None:
+    def __init__(self, upstream: str, rights: Iterable[Right], user: str, users: ClusterUsers | None = None) -> None:
         self.url = ""
         self.rights = tuple(rights)
         self.before: Callable[[Attributes], None] = lambda asked: None
@@ -41,6 +43,7 @@ class JudgingProxy:
         self.verdicts = Verdicts()
         self._upstream = upstream
         self._user = user
+        self._users = users
         self._following: set[asyncio.Task[object]] = set()
 
     @property
@@ -101,7 +104,22 @@ class JudgingProxy:
                 return web.json_response(explain_refusal(asked, self._user), status=403)
             self.verdicts.used.add(right)
             self.before(asked)
+        if self._users is not None and request.method == "POST":
+            answer = await self._answer_review(session, request, self._users)
+            if answer is not None:
+                return web.json_response(answer, status=201)
         return await self._pass_on(session, request)
+
+    async def _answer_review(
+        self, session: aiohttp.ClientSession, request: web.BaseRequest, users: ClusterUsers
+    ) -> Json | None:
+        async def read(path: str) -> Json | None:
+            async with session.get(self._upstream_url(path)) as found:
+                return await found.json() if found.status == 200 else None
+
+        if request.content_type != "application/json":
+            return None
+        return await users.answer(request.path, await request.json(), read)
 
     async def _find_needed(self, session: aiohttp.ClientSession, request: web.BaseRequest) -> list[Attributes]:
         """Find what must be allowed: an apply of an object that is not there needs ``create``, too."""

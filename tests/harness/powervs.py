@@ -29,6 +29,7 @@ from freehold.controllers.events import Severity
 from freehold.controllers.name_claims import NameClaims
 from freehold.controllers.other_objects import find_claimed_tags, find_naming_objects, find_owning_objects
 from freehold.controllers.reconciler import Reconciler
+from freehold.controllers.repairs import Repaired, RepairWatch, ignore_repairs
 from freehold.controllers.secret_writer import SecretWriter
 from freehold.engine import journal as journals
 from freehold.engine.clock import Clock, ManualClock
@@ -37,6 +38,7 @@ from freehold.engine.journal import Journal, StaleObject
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort, Port
+from freehold.kube.resources import Key
 from freehold.providers.access.accounts import Accounts, Binding, OneAccount
 from freehold.providers.access.audit import Audit, NoAudit
 from freehold.providers.base import ObjectReader
@@ -260,6 +262,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         self.object = StoredObject(manifest, self.clock.now, uid)
         self.events = Events()
         self.repairs: Counter[str] = Counter()
+        self.on_repair: RepairWatch = ignore_repairs
         self.rings = HeldRing()
         self.around = around or ClusterContext(ClusterApiMode.OFF)
         self.passes = 0
@@ -288,8 +291,13 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
             self.served, accounts, self.rings, self.wall, self.events, others, claims,
             Collections(self.wall, others.everything), collects=collects_new_objects(self.served, self.gates),
             reader=self.reader, secrets=self.new_secret_writer(),
-            on_repair=lambda kind, number: self.repairs.update({kind: number}),
+            on_repair=self.note_repairs,
         )  # fmt: skip
+
+    def note_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        """Count what was changed from outside and brought back, and remember it."""
+        self.repairs.update({kind: len(repaired)})
+        self.on_repair(kind, key, repaired)
 
     def new_secret_writer(self) -> SecretWriter | None:
         """What writes the Secrets that objects keep."""

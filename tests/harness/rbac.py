@@ -94,19 +94,42 @@ EVERYBODY = (
 """What Kubernetes' own ClusterRoles grant to every user."""
 
 
+@dataclass(frozen=True)
+class User:
+    """A user as an authorizer knows it."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+def name_account(account: str, namespace: str) -> User:
+    """Return the user that a ServiceAccount is."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return User(f"system:serviceaccount:{namespace}:{account}", groups)
+
+
 def collect_rights(objects: Iterable[Json], account: str, namespace: str) -> tuple[Right, ...]:
     """Collect what the bindings among the objects give to a ServiceAccount. Raises KeyError for a role not there."""
+    return collect_rights_of(objects, name_account(account, namespace), strict=True)
+
+
+def collect_rights_of(objects: Iterable[Json], user: User, *, strict: bool = False) -> tuple[Right, ...]:
+    """Collect what the bindings among the objects give to a user. Raises KeyError for a role not there if ``strict``.
+
+    Kubernetes passes over a binding of such a role.
+    """
     objects = list(objects)
     roles = {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in objects
              if each["kind"] in ("Role", "ClusterRole")}  # fmt: skip
     found: list[Right] = []
     for binding in sorted(_bindings(objects), key=lambda each: str(each["kind"])):  # cluster-wide ones first
-        if not any(_is_account(subject, account, namespace) for subject in binding.get("subjects", ())):
-            continue
         place = binding["metadata"].get("namespace", "") if binding["kind"] == "RoleBinding" else ""
+        if not any(_is_subject(subject, user, place) for subject in binding.get("subjects", ())):
+            continue
         reference = binding["roleRef"]
-        role = roles[reference["kind"], place if reference["kind"] == "Role" else "", reference["name"]]
-        found += (replace(each, namespace=place) for each in split_rules(role))
+        key = reference["kind"], place if reference["kind"] == "Role" else "", reference["name"]
+        if strict or key in roles:
+            found += (replace(each, namespace=place) for each in split_rules(roles[key]))
     return tuple(found)
 
 
@@ -114,9 +137,14 @@ def _bindings(objects: Iterable[Json]) -> Iterator[Json]:
     yield from (each for each in objects if each["kind"] in ("RoleBinding", "ClusterRoleBinding"))
 
 
-def _is_account(subject: Mapping[str, str], account: str, namespace: str) -> bool:
-    wanted = ("ServiceAccount", account, namespace)
-    return (subject["kind"], subject["name"], subject.get("namespace", "")) == wanted
+def _is_subject(subject: Mapping[str, str], user: User, place: str) -> bool:
+    match subject["kind"]:
+        case "ServiceAccount":
+            return name_account(subject["name"], subject.get("namespace") or place).name == user.name
+        case "Group":
+            return subject["name"] in user.groups
+        case _:
+            return subject["name"] == user.name
 
 
 def split_rules(role: Json) -> Iterator[Right]:

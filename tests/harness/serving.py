@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from freehold.cli.local.access import SPEED, ServeOptions
-from freehold.cli.local.server_process import live_server
+from freehold.cli.local.server_process import Running, live_server
 from freehold.cli.local.simulator import simulated_cloud as by_process
 from freehold.cli.local.state_directory import LiveServer, Lock, StateDirectory
 from freehold_sim.server import Options, Server
@@ -25,29 +25,40 @@ T = TypeVar("T")
 @contextmanager
 def served(state: StateDirectory, options: ServeOptions) -> Iterator[LiveServer]:
     """The API server, the operator and the clouds of ``state``, as ``freehold serve`` has them."""
-
-    @asynccontextmanager
-    async def whole() -> AsyncIterator[LiveServer]:
-        lock = Lock(state.lock)
-        assert lock.take()
-        async with live_server(state, lock, options) as running:
-            yield running.server
-
-    with _in_a_thread(whole()) as server:
-        yield server
+    with running(state, options) as whole:
+        yield whole.server
 
 
 @contextmanager
-def simulator(world: Path) -> Iterator[str]:
+def running(state: StateDirectory, options: ServeOptions) -> Iterator[Running]:
+    """The same, with its live page."""
+
+    @asynccontextmanager
+    async def whole() -> AsyncIterator[Running]:
+        lock = Lock(state.lock)
+        assert lock.take()
+        async with live_server(state, lock, options) as found:
+            yield found
+
+    with in_a_thread(whole()) as found:
+        yield found
+
+
+@contextmanager
+def simulator(
+    world: Path, speed: float = 1.0, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[str]:
     """The simulated clouds of a state directory on their file, at the speed of this world; gives their URL."""
-    with _in_a_thread(_simulator(world, 1.0)) as url:
+    with in_a_thread(_simulator(world, speed, settings)) as url:
         yield url
 
 
 @asynccontextmanager
-async def _simulator(world: Path, speed: float) -> AsyncIterator[str]:
+async def _simulator(
+    world: Path, speed: float, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> AsyncIterator[str]:
     stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
-    server = Server(Options(speed=speed, state=world))
+    server = Server(Options(speed=speed, state=world, settings=settings or {}))
     serving = asyncio.ensure_future(server.serve(port.set_result, stop))
     await asyncio.wait((serving, port), return_when=asyncio.FIRST_COMPLETED)
     try:
@@ -76,7 +87,7 @@ async def simulated_cloud(
 
 
 @contextmanager
-def _in_a_thread(whole: AbstractAsyncContextManager[T]) -> Iterator[T]:
+def in_a_thread(whole: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """Hold ``whole`` open on an event loop of its own for the length of the block."""
     opened: Future[T] = Future()
     loop, left = asyncio.new_event_loop(), asyncio.Event()

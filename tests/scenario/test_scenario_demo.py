@@ -39,6 +39,7 @@ STEPS = (
     "a second pass writes nothing",
     "somebody's script changes and strips tags behind our back",
     "one operator (process",
+    "the live page shows each object that the API server has",
     "all objects are deleted, and everything that they owned is gone",
     "what the forgotten Service made has gone with its cluster, before the network",
     "at its next sync the controller has seen it, repaired it and told it",

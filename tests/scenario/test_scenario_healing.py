@@ -7,6 +7,8 @@ import json
 import pytest
 
 from freehold.api import names as api_names
+from freehold.controllers.repairs import Repaired
+from freehold.engine.outcomes import Repair
 from harness.powervs import Harness, example
 from harness.resources import MARK, existing, made_by_us, marks, omitted, only, record, snapshot
 
@@ -143,9 +145,12 @@ def test_what_others_changed_is_counted_and_an_edit_is_not() -> None:
     harness.for_a_while(LOOK)
     assert not harness.repairs, "the spec was"
     strangers, vpc = harness.cloud.strangers, only(harness, "vpc")
+    said: list[Repaired] = []
+    harness.on_repair = lambda kind, key, repaired: said.append(repaired)
     strangers.rename(vpc["id"], "someone-elses-idea")
     harness.for_a_while(LOOK)
     assert harness.repairs["IBMPowerVSCluster"] == 1
+    assert said == [{("vpc", vpc["name"]): (Repair("name", "someone-elses-idea", vpc["name"]),)}]
     strangers.detach(vpc["crn"], *marks(vpc))
     harness.for_a_while(LOOK)
     assert harness.repairs["IBMPowerVSCluster"] == 2

@@ -42,6 +42,7 @@ from freehold.controllers.secret_writer import SecretWriter
 from freehold.controllers.settings import Settings
 from freehold.controllers.timing import RunningTime
 from freehold.controllers.watches import build_watches
+from freehold.engine.keys import KeyRing
 from freehold.kube.client import KubeClient
 from freehold.kube.field_managers import OPERATOR
 from freehold.kube.resources import Key
@@ -88,6 +89,16 @@ class Operator:
         problem = self._keeper.problem if self._keeper else ""
         health = {str(each.resource): each.read_health() for each in self.controllers}
         return ProcessHealth(health, problem, follows=not self.leads())
+
+    @property
+    def key_ring(self) -> KeyRing | None:
+        """The key ring; None before the start, and while there is none."""
+        if self._keeper is None:
+            return None
+        try:
+            return self._keeper.ring
+        except RingError:
+            return None
 
     def leads(self) -> bool:
         """Return whether this process acts on objects now. It may be called from any thread."""
@@ -217,7 +228,7 @@ class Operator:
                 served, accounts, keeper, settings.clock, recorder, others, claims,
                 Collections(settings.clock, others.list_stored),
                 collects=collects_new_objects(served, settings.gates), reader=client,
-                secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.process.count_repairs,
+                secrets=SecretWriter(client, settings.clock), on_repair=settings.observers.report_repairs,
             )  # fmt: skip
             work = self._build_work(client, served, reconciler, keeper, leadership)
             self._served[served.kind] = work.controller, reconciler.look_log
@@ -244,6 +255,7 @@ class Operator:
         self._works += [ShardedWork(each) for each in mirrors]
         for each in self._controllers:
             each.on_pass = partial(settings.observers.process.note_pass, each.resource.kind)
+            each.on_change = partial(settings.observers.note_change, each.resource)
             each.serves = settings.watch_filter.passes
 
     def _build_claims(self, served: ServedName, accounts: Accounts) -> NameClaims:

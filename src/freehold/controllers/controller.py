@@ -70,6 +70,10 @@ def _forget(last: Json) -> None:
     """Do nothing for an object that is gone."""
 
 
+def _ignore_change(change: ObjectChange) -> None:
+    """Do nothing: nobody looks on."""
+
+
 class Controller:
     """A controller that runs ``reconcile`` for the objects of ``resource``.
 
@@ -126,6 +130,8 @@ class Controller:
         """True if a reconcile was still running at the end of the grace period."""
         self.on_pass: Callable[[ReconcileEnd, float], None] = lambda end, seconds: None
         self.serves: Callable[[Json], bool] = lambda obj: True
+        self.on_change: Callable[[ObjectChange], None] = _ignore_change
+        """Called with each change of the cache. It must not raise."""
         self._died_at: deque[float] = deque(maxlen=MOST_DEATHS_REMEMBERED)
 
     # --- reading -------------------------------------------------------------------------------
@@ -240,6 +246,7 @@ class Controller:
                 if isinstance(change, Synced):
                     self._check_settled()
                     continue
+                self.on_change(change)
                 if change.new is None and change.old is not None:
                     (self._on_gone if self.serves(change.old) else self._on_unserved)(change.old)
                 if _matters(change, self._wake):

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from freehold.controllers.controller import Reconcile, ReconcileEnd
+from freehold.controllers.repairs import Repaired, RepairWatch, ignore_repairs
 from freehold.engine.port import Port
-from freehold.kube.resources import Key
+from freehold.kube.resources import Key, Resource
+from freehold.kube.watch import ObjectChange
 from freehold.tags.pass_hooks import ChangeWatch, Observer, Outcomes, ReadyObserver
 
 
@@ -71,11 +73,16 @@ class NoProcessObserver:
 NOBODY = NoProcessObserver()
 
 
+def ignore_change(resource: Resource, change: ObjectChange) -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True)
 class Observers:
     """All observers of one operator. ``passes``, ``changes`` and ``readiness`` are those of the metadata controller.
 
-    ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port. ``process`` is told of the process itself.
+    ``time_reconcile`` wraps its reconcile, ``wrap_port`` every port. ``process`` is told of the process itself,
+    ``note_change`` of each change of a cached object, ``note_repairs`` of what was changed from outside.
     """
 
     passes: tuple[Observer, ...] = ()
@@ -85,6 +92,8 @@ class Observers:
 
     readiness: tuple[ReadyObserver, ...] = ()
     process: ProcessObserver = NOBODY
+    note_change: Callable[[Resource, ObjectChange], None] = ignore_change
+    note_repairs: RepairWatch = ignore_repairs
 
     def report_ready(self, key: Key, is_ready: bool) -> None:
         """Call every ReadyObserver."""
@@ -95,6 +104,11 @@ class Observers:
         """Call every observer of passes (tags.pass_hooks)."""
         for each in self.passes:
             each(key, outcomes)
+
+    def report_repairs(self, kind: str, key: Key, repaired: Repaired) -> None:
+        """Count the resources that were repaired, and call the observer of repairs."""
+        self.process.count_repairs(kind, len(repaired))
+        self.note_repairs(kind, key, repaired)
 
 
 NO_OBSERVERS = Observers()

@@ -9,7 +9,7 @@ handle, the adapter and the engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from freehold.controllers.observation_log import LookLog, LookOutcome
 from freehold.controllers.pass_events import find_events
 from freehold.controllers.person_decisions import read_decisions, record_conclusions
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
+from freehold.controllers.repairs import RepairWatch, ignore_repairs
 from freehold.controllers.secret_reader import NamespaceSecrets
 from freehold.controllers.secret_writer import SecretWriter
 from freehold.engine import engine
@@ -97,7 +98,7 @@ class Reconciler:
 
     ``collects``: garbage collection is on for new objects of this kind. ``reader`` reads the Secrets of machines.
     ``secrets`` writes those that objects keep; None where nothing is written, as in a plan. ``on_repair`` is told the
-    kind, and how many of its resources were changed from outside and brought back.
+    kind, the object, and which of its resources were changed from outside and brought back.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Reconciler:
         collects: bool = False,
         reader: ObjectReader | None = None,
         secrets: SecretWriter | None = None,
-        on_repair: Callable[[str, int], None] = lambda kind, number: None,
+        on_repair: RepairWatch = ignore_repairs,
     ) -> None:
         self._served = served
         self._accounts = accounts
@@ -320,7 +321,8 @@ class Reconciler:
         report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
         report = await self._keep_secrets(current, proceed, report)
         if done.repaired:
-            self._on_repair(self._served.kind, len(done.repaired))
+            named = {(key.kind, plan.graph.title(key)): those for key, those in done.repaired.items()}
+            self._on_repair(self._served.kind, key_of(document.raw), named)
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freehold.cli.output.terminal import shorten_names
-from freehold.cli.output.view import Line
 from freehold.demo.checks import CheckedCloud, owner_tags
 from freehold.demo.world import CloudResource
+from freehold.view.object_view import Line
 
 Row = tuple[str, str, str, str, str]
 

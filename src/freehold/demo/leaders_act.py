@@ -18,7 +18,6 @@ from freehold.cli.local.simulator import simulated_cloud
 from freehold.cli.local.state_directory import StateDirectory, write_whole
 from freehold.cli.objects import manifests
 from freehold.cli.objects.applying import Target, apply, targets
-from freehold.cli.output.view import ViewPhase, view
 from freehold.controllers.keyring.secret import NAMESPACE
 from freehold.controllers.leadership.lease import LEASES, NAME, LeaseRecord, read_record
 from freehold.demo import checks
@@ -29,6 +28,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import load
 from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import NAMESPACES, Json, Key
+from freehold.view.object_view import ViewPhase, view
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import Access, ServeOptions
+from freehold.cli.local.live_page import read_page_url
 from freehold.cli.local.session import Session, open_session
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.cli.objects.following import ViewSnapshot
@@ -38,6 +39,8 @@ class Stage:
     show: Display
     began: float = field(default_factory=time.monotonic)
     steps: int = 0
+    page: str = ""
+    """The URL of the live page, as it was told last: each server has the page and the token of the one before."""
 
     def tell_checked_step(self, claim: str, *found: str, at: float | None = None) -> None:
         """Tell a step that was checked, now or ``at`` a time of the monotonic clock."""
@@ -62,7 +65,15 @@ class Stage:
             server(self.state.path, self.base, options) as process,
             open_session(Access(self.state, ServeOptions())) as session,
         ):
+            self._tell_page()
             yield ServedSession(process, session)
+
+    def _tell_page(self) -> None:
+        """Tell where the story can be watched, if it was not told."""
+        url = read_page_url(self.state)
+        if url != self.page:
+            self.page = url
+            tell(f"watch it in a browser, while this runs: {url}")
 
 
 class Glimpse:

@@ -8,12 +8,12 @@ from freehold.cli.objects.applying import Target, apply, targets
 from freehold.cli.objects.following import UntilGone, UntilReady, ViewSnapshot, follow, last_views
 from freehold.cli.output import tables
 from freehold.cli.output.terminal import say, width
-from freehold.cli.output.view import ViewPhase, view
 from freehold.demo import checks
 from freehold.demo.acts import Act, LostReply
 from freehold.demo.ending import closing_table, reported_as
 from freehold.demo.stage import Glimpse, ServedSession, Stage
 from freehold.demo.world import others, select_ours
+from freehold.view.object_view import ViewPhase, view
 
 _PATIENCE = 120.0
 _GLANCE = 0.03

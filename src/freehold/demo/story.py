@@ -19,7 +19,7 @@ from freehold.cli.objects import manifests
 from freehold.cli.objects.following import ViewSnapshot
 from freehold.cli.output.progress import display
 from freehold.cli.output.terminal import say, tell
-from freehold.demo import checks, eks_act, gc_act, leaders_act, machine_steps, steps, tags_act
+from freehold.demo import checks, eks_act, gc_act, leaders_act, machine_steps, page_step, steps, tags_act
 from freehold.demo.acts import Act
 from freehold.demo.aws_act import AWSAct
 from freehold.demo.powervs_act import PowerVSAct
@@ -158,6 +158,7 @@ async def _tell_story(stage: Stage, powervs: Act, aws: AWSAct, tags: TagsAct) ->
         async with _meanwhile(tags_act.see_repair(stage, tags, serving)) as repair:
             say("\nAll of them, on one operator")
             await steps.served_together(stage, (powervs, aws), powervs, since, serving)
+            await page_step.check_page(stage, (powervs, aws), serving)
             picture = await steps.delete_objects(stage, (powervs, aws), serving)
             await gc_act.check_collection(stage, services)
             await tags_act.check_repair(stage, tags, repair)

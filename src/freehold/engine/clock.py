@@ -30,6 +30,10 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic() * self.speed
 
+    def domain(self, wall: float) -> float:
+        """Return the domain time at a wall time, such as one that the API server wrote."""
+        return self._domain + (wall - self._wall) * self.speed
+
     def wall(self, seconds: float) -> float:
         """Return how long ``seconds`` of domain time last on the wall."""
         return seconds / self.speed

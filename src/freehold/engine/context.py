@@ -11,7 +11,7 @@ from freehold.engine.interface import EngineDeps, PassResult
 from freehold.engine.journal import Entry, Journal, RecordState, Store
 from freehold.engine.keys import ObjectKeys
 from freehold.engine.kinds import Kind
-from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
+from freehold.engine.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Repair, Waiting
 from freehold.engine.ownership import Owner
 from freehold.engine.port import Call, Effect
 from freehold.engine.resources import NodeKey, Observed
@@ -41,7 +41,7 @@ class PassContext:
     notes: list[str] = field(default_factory=list)
     was_at_rest: bool = False
     """The object was at rest before, and nothing else was asked for since: what differs was changed from outside."""
-    repaired: set[NodeKey] = field(default_factory=set)
+    repaired: dict[NodeKey, list[Repair]] = field(default_factory=dict)
     """What was changed from outside, and is brought back."""
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""
@@ -253,7 +253,7 @@ class PassContext:
             deleted=frozenset(self.state.deleted),
             looked=self.looked,
             collection=self.collection,
-            repaired=frozenset(self.repaired),
+            repaired={key: tuple(repairs) for key, repairs in self.repaired.items()},
         )
 
     def resolve_command(self, key: NodeKey) -> str:
@@ -265,10 +265,10 @@ class PassContext:
         """The command with which a person has surplus deleted."""
         return f"freehold prune {self.owner.name} -n {self.owner.namespace}"
 
-    def note_repair(self, key: NodeKey, *, from_outside: bool = False) -> None:
-        """Note that this pass brings something back, if it was changed from outside: it was, or nothing else can be."""
+    def note_repair(self, key: NodeKey, *repairs: Repair, from_outside: bool = False) -> None:
+        """Note what this pass brings back, if it was changed from outside: it was, or nothing else can be."""
         if self.was_at_rest or from_outside:
-            self.repaired.add(key)
+            self.repaired.setdefault(key, []).extend(repairs)
 
     def come_back_after(self, seconds: float) -> None:
         """Let the next pass begin in ``seconds`` at the latest."""

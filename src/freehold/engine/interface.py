@@ -13,7 +13,7 @@ from freehold.engine.inventory import InnerOwners, Inventory, NoOthers, OtherObj
 from freehold.engine.journal import Journal
 from freehold.engine.keys import KeyRing
 from freehold.engine.kinds import Registry
-from freehold.engine.outcomes import Outcome
+from freehold.engine.outcomes import Outcome, Repair
 from freehold.engine.ownership import Codec
 from freehold.engine.port import PassFlags, Port
 from freehold.engine.resources import NodeKey
@@ -79,7 +79,7 @@ class PassResult:
     ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
     ``deleted``: the ids of what this process saw go at its request. ``looked``: this pass was a deep one, to its end.
     ``collection``: what was said of what others made in the network of an object that is deleted. ``repaired``: what
-    somebody else has changed, taken the marks of, or deleted, since the object was at rest.
+    somebody else has changed, taken the marks of, or deleted, since the object was at rest, each from what to what.
     """
 
     journal: Journal
@@ -93,4 +93,4 @@ class PassResult:
     deleted: frozenset[str] = frozenset()
     looked: bool = False
     collection: Collected = NOTHING_COLLECTED
-    repaired: frozenset[NodeKey] = frozenset()
+    repaired: Mapping[NodeKey, tuple[Repair, ...]] = field(default_factory=dict)

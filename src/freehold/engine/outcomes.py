@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from freehold.engine import errors
 from freehold.engine.reasons import Reason as Reason
@@ -63,6 +65,32 @@ class Kept:
 
     reason: Reason
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something that was changed from outside and is brought back, for a person: from which value to which.
+
+    The values are texts of bounded length; a value that is no text is written as JSON.
+    """
+
+    field: str
+    before: str
+    after: str
+
+
+LONGEST_VALUE = 200
+"""Characters of a value that a repair shows."""
+
+
+def describe_repair(field: str, before: Any, after: Any) -> Repair:
+    """Describe a repair of one attribute."""
+    return Repair(field, _describe_value(before), _describe_value(after))
+
+
+def _describe_value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 Outcome = Ready | Waiting | Blocked | Surplus | Kept

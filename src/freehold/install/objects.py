@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from freehold.install.crds import describe_crds
 from freehold.install.options import InstallOptions, check_options
+from freehold.install.page import describe_page
 from freehold.install.rights import describe_rights
 from freehold.install.tree import ABSENT, Tree, evaluate
 from freehold.install.webhook import describe_webhook
@@ -18,7 +19,7 @@ def describe_objects() -> list[Tree]:
 
     The webhook's configuration is last: from then on writes wait for the operator.
     """
-    return [*describe_crds(), *describe_rights(), *describe_workload(), *describe_webhook()]
+    return [*describe_crds(), *describe_rights(), *describe_workload(), *describe_page(), *describe_webhook()]
 
 
 def build_objects(options: InstallOptions) -> list[Json]:

@@ -57,6 +57,7 @@ class InstallOptions:
     token_audience: str = ""
     service_account_annotations: Mapping[str, str] = field(default_factory=dict)
     monitoring: bool = False
+    page: bool = False
     network_policy: bool = True
     egress_ports: tuple[int, ...] = (443, 6443)
     cpu_request: str = "100m"
@@ -168,6 +169,11 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "monitoring", "--monitoring/--no-monitoring", "monitoring.enabled", _BOOLEAN, "true or false",
         "Add a PodMonitor of the Prometheus operator.",
+    ),
+    Row(
+        "page", "--page/--no-page", "page.enabled", _BOOLEAN, "true or false",
+        "Serve the live page to those who may list the objects. It is plain HTTP: look at it through"
+        " kubectl port-forward, or an ingress that ends TLS.",
     ),
     Row(
         "network_policy", "--network-policy/--no-network-policy", "networkPolicy.enabled", _BOOLEAN, "true or false",

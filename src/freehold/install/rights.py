@@ -1,8 +1,9 @@
 """Rights of the operator in Kubernetes: exactly the requests that it sends, by kinds of the registry.
 
-Four roles. *Cluster*: what has no namespace, read only. *Objects*: the served kinds and what surrounds them, in the
+Five roles. *Cluster*: what has no namespace, read only. *Objects*: the served kinds and what surrounds them, in the
 whole cluster, or with ``--namespace-only`` in that namespace. *Own*: the operator's namespace. *Cluster API*: not the
-operator's, but those of Cluster API's core, which aggregates it (docs/reference/capi-contract.md C49).
+operator's, but those of Cluster API's core, which aggregates it (docs/reference/capi-contract.md C49). *Viewer*, with
+the live page: not the operator's, but of those who may look at the objects.
 
 No Secret is listed or watched anywhere. Those of a cluster are read by name, and RBAC knows names only when it is
 written, so ``get`` is on all of a namespace for the kinds that read one.
@@ -16,15 +17,17 @@ from typing import Final
 from freehold.api.served import CLOUD_METADATA, METADATA_GRANT, ClusterLink, ServedName
 from freehold.controllers.keyring import secret as keyring
 from freehold.controllers.owner_cluster import CLUSTER_CRD, CLUSTERS, MACHINES
-from freehold.install.names import LABELS, OPERATOR, WEBHOOK
+from freehold.install.names import LABELS, OPERATOR, VIEWER, WEBHOOK
 from freehold.install.tree import Tree, When
 from freehold.install.values import NAMESPACE, SHARDED, is_set, print_text, read_option, serves
 from freehold.kube.resources import (
+    ACCESS_REVIEWS,
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
     NAMESPACES,
     SECRETS,
+    TOKEN_REVIEWS,
     Json,
     Resource,
 )
@@ -34,10 +37,13 @@ from freehold.tags import ledger_store
 
 OBJECTS: Final = f"{OPERATOR}-objects"
 CLUSTER_API: Final = "freehold-cluster-api"
+_RBAC: Final = "rbac.authorization.k8s.io"
 AGGREGATE_LABEL: Final = "cluster.x-k8s.io/aggregate-to-manager"
+AGGREGATE_TO_VIEW: Final = f"{_RBAC}/aggregate-to-view"
+"""Kubernetes' own roles ``view``, ``edit`` and ``admin`` have the rights of what bears this label
+(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles)."""
 LEASE: Final = OPERATOR
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
-_RBAC: Final = "rbac.authorization.k8s.io"
 _CACHE: Final = ("get", "list", "watch")
 _ONE_NAMESPACE: Final = is_set("serves_namespace")
 
@@ -46,7 +52,8 @@ def describe_rights() -> list[Tree]:
     """Describe the roles and their bindings."""
     own = [_build_role("Role", OPERATOR, _own_rules(), NAMESPACE), _bind("Role", OPERATOR, NAMESPACE)]
     cluster = [_build_role("ClusterRole", OPERATOR, _cluster_rules()), _bind("ClusterRole", OPERATOR)]
-    return [*cluster, *_build_objects_role(), *own, _build_cluster_api_role()]
+    others = [_build_cluster_api_role(), When(is_set("page"), _build_viewer_role())]
+    return [*cluster, *_build_objects_role(), *own, *others]
 
 
 def _build_objects_role() -> list[Tree]:
@@ -57,7 +64,7 @@ def _build_objects_role() -> list[Tree]:
 
 
 def _cluster_rules() -> list[Tree]:
-    """Build the rules of what has no namespace: which CRDs are there and whose, grants, identities, the webhook."""
+    """Build the rules of what has no namespace: CRDs and whose they are, grants, identities, webhook, reviews."""
     rules: list[Tree] = [_rule(CUSTOM_RESOURCE_DEFINITIONS, "get", names=_list_crds())]
     rules += _rules_of_kinds([METADATA_GRANT], "list", "watch")
     for provider in PROVIDERS:
@@ -71,7 +78,8 @@ def _cluster_rules() -> list[Tree]:
         "resourceNames": [print_text(f"{WEBHOOK}.%v", NAMESPACE)],
         "verbs": ["get", "patch"],
     }
-    return [*rules, When(is_set("webhook") & ~is_set("cert_manager"), configuration)]
+    rules.append(When(is_set("webhook") & ~is_set("cert_manager"), configuration))
+    return rules + [When(is_set("page"), _rule(each, "create")) for each in (TOKEN_REVIEWS, ACCESS_REVIEWS)]
 
 
 def _list_crds() -> list[Tree]:
@@ -97,9 +105,7 @@ def _object_rules() -> list[Tree]:
 
 
 def _rules_of_provider(provider: Provider) -> list[Tree]:
-    objects = [kind.served for kind in provider.objects]
-    tags = [provider.tags.served] if provider.tags else []
-    written = [*objects, *(kind.served for kind in provider.mirrors), *tags]
+    objects, written = [kind.served for kind in provider.objects], _list_written(provider)
     rules = _rules_of_written(written)
     if any(served.link is ClusterLink.MACHINE for served in objects):
         rules.append(_rule(MACHINES, *_CACHE))
@@ -110,6 +116,12 @@ def _rules_of_provider(provider: Provider) -> list[Tree]:
     if verbs := sorted({verb for kind in provider.objects for verb in kind.secret_verbs}):
         rules.append(_rule(SECRETS, *verbs))
     return rules
+
+
+def _list_written(provider: Provider) -> list[ServedName]:
+    """List the kinds of a provider whose objects the operator works on."""
+    tags = [provider.tags.served] if provider.tags else []
+    return [*(kind.served for kind in provider.objects), *(kind.served for kind in provider.mirrors), *tags]
 
 
 def _rules_of_written(kinds: Iterable[ServedName]) -> list[Tree]:
@@ -151,6 +163,19 @@ def _build_cluster_api_role() -> Tree:
         "apiVersion": f"{_RBAC}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": CLUSTER_API, "labels": {**LABELS, AGGREGATE_LABEL: "true"}},
+        "rules": rules,
+    }
+
+
+def _build_viewer_role() -> Tree:
+    """Build the rights to look at all that the live page shows; none of it holds a secret."""
+    rules: list[Tree] = list(_rules_of_kinds([CLOUD_METADATA], *_CACHE))
+    for provider in PROVIDERS:
+        rules += [When(serves(provider.name), each) for each in _rules_of_kinds(_list_written(provider), *_CACHE)]
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": VIEWER, "labels": {**LABELS, AGGREGATE_TO_VIEW: "true"}},
         "rules": rules,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freehold.install.names import CONTAINER, LABELS, OPERATOR, SELECTOR
+from freehold.install.page import PAGE_PORT
 from freehold.install.tree import Condition, Tree, When, any_of
 from freehold.install.values import (
     NAMESPACE,
@@ -32,6 +33,7 @@ DRAIN_SECONDS: Final = 40
 CERTIFICATES: Final = "/var/run/freehold/webhook"
 _TOKENS: Final = "/var/run/secrets/tokens"
 _WEBHOOK: Final = is_set("webhook")
+_PAGE: Final = is_set("page")
 _CERT_MANAGER: Final = _WEBHOOK & is_set("cert_manager")
 _TOKEN: Final = is_set("token_audience")
 
@@ -134,6 +136,7 @@ def _build_container() -> Json:
         "ports": [
             {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},
             When(_WEBHOOK, {"name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP"}),
+            When(_PAGE, {"name": "page", "containerPort": PAGE_PORT, "protocol": "TCP"}),
         ],
         # Nothing is alive before it has started, which takes a busy node longer than liveness may fail.
         "startupProbe": {**_build_probe("/healthz"), "periodSeconds": 2, "failureThreshold": 60},
@@ -171,6 +174,7 @@ def _build_arguments() -> list[Tree]:
         f"--health-address=0.0.0.0:{HTTP_PORT}",
         f"--metrics-address=0.0.0.0:{HTTP_PORT}",
         When(_WEBHOOK, own),
+        When(_PAGE, f"--page-address=0.0.0.0:{PAGE_PORT}"),
         When(_CERT_MANAGER, f"--webhook-certificates={CERTIFICATES}"),
     ]
 
@@ -194,7 +198,7 @@ def _build_probe(path: str) -> Json:
 
 
 def _build_network_policy() -> Json:
-    """Build the policy: in come probes, metrics and the webhook, out go DNS and the ports of the options."""
+    """Build the policy: in come probes, metrics, the webhook and the page, out go DNS and the ports of the options."""
     names = [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -208,6 +212,7 @@ def _build_network_policy() -> Json:
                     "ports": [
                         {"port": HTTP_PORT, "protocol": "TCP"},
                         When(_WEBHOOK, {"port": WEBHOOK_PORT, "protocol": "TCP"}),
+                        When(_PAGE, {"port": PAGE_PORT, "protocol": "TCP"}),
                     ]
                 }
             ],

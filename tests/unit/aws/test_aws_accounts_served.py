@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold.cli.output.journal_view import parents
-from freehold.cli.output.view import view
 from freehold.controllers.plan.plan import PlanAction
+from freehold.view.journal_view import parents
+from freehold.view.object_view import view
 from harness.aws_account import REGION
 from harness.aws_served import ServedAws
 

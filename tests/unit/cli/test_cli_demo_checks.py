@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.cli.output.view import Line
 from freehold.demo import checks
 from freehold.demo.ending import closing_table
 from freehold.demo.world import CloudResource, SentCall
+from freehold.view.object_view import Line
 
 OWNER = "powervs.cluster.x-k8s.io.owner:default.a"
 UUID = "powervs.cluster.x-k8s.io.cluster-uuid:u"

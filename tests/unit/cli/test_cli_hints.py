@@ -12,7 +12,7 @@ import pytest
 from freehold.cli.main import cli
 from freehold.cli.output.highlights import attention
 from freehold.cli.output.hints import Hint, hint, hint_for_files, kubectl, where
-from freehold.cli.output.view import view
+from freehold.view.object_view import view
 from harness.commands import freehold
 
 BLOCKED = {

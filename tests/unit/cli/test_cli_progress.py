@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from freehold.cli.output.journal_view import proofs
 from freehold.cli.output.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fit_rows, cut
 from freehold.cli.output.tree import tree_lines
-from freehold.cli.output.view import View, view
 from freehold.engine.journal import Entry, Journal, RecordState, dumps
 from freehold.engine.keys import KeyRing
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
+from freehold.view.journal_view import proofs
+from freehold.view.object_view import View, view
 
 T0 = 1_800_000_000
 STAMP = "2027-01-15T08:00:00Z"  # T0 in UTC

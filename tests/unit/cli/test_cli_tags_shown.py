@@ -1,15 +1,12 @@
-"""Tags are anybody's words: on a terminal, in a spreadsheet and in a page they stay words."""
+"""Tags are anybody's words: on a terminal they stay words."""
 
 from __future__ import annotations
-
-import re
-from html.parser import HTMLParser
 
 import pytest
 
 from freehold.cli.commands import tags_report
-from freehold.cli.output import tags_report_html, tags_text
-from freehold.cli.output.tags_findings import Standing
+from freehold.cli.output import tags_text
+from freehold.tags.pass_summary import TagStanding
 from freehold.tags.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 
 SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-1"
@@ -100,58 +97,14 @@ def test_where_a_value_ends_can_be_seen(value: str, told: str) -> None:
     assert tags_text.quote_tag_text(value) == told
 
 
-# -- in a page -----------------------------------------------------------------------------------------------------
-
-
-class Elements(HTMLParser):
-    """The elements of a page, and its text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_no_value_is_markup_in_the_page() -> None:
-    """Neither as text nor at the end of an attribute."""
-    evil = f'"><img src=x onerror=alert(1)>{HOSTILE}'
-    hostile = plan(evil, evil, evil)
-    page = tags_report_html.page(report(TagPlan(evil, 1, hostile.resources, (), (evil,), kinds=hostile.kinds)))
-    found = Elements(page)
-    assert not {"script", "img"} & set(found.tags)
-    assert not [name for name, _ in found.attributes if name.startswith("on")]
-    assert "<img src=x onerror=alert(1)>" in found.text
-    assert not set(page) & {"\x1b", "‮"}
-
-
-def test_the_page_needs_nothing_from_anywhere() -> None:
-    """No address, no script: it can be sent by mail, and opened where there is no network."""
-    page = tags_report_html.page(report(plan("env", "prod", "test")))
-    found = Elements(page)
-    assert found.tags.count("table") == 2
-    assert not re.search(r"https?://|url\(|@import|<link|<script", page)
-    assert {name for name, _ in found.attributes} & {"src", "href"} == set()
-    policy = dict(found.attributes)["content"]
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
-
-
 # -- what is counted -----------------------------------------------------------------------------------------------
 
 
 def test_a_report_counts_each_resource_once_by_its_most_urgent_row() -> None:
     found = report(plan("env", "prod", "test"), plan("env", "prod", "test", "Missing"))
     assert [dict(each.counts) for each in found.objects] == [
-        {Standing.AS_WANTED: 2, Standing.DRIFTED: 1},
-        {Standing.AS_WANTED: 2, Standing.DIFFERS: 1},
+        {TagStanding.AS_WANTED: 2, TagStanding.DRIFTED: 1},
+        {TagStanding.AS_WANTED: 2, TagStanding.DIFFERS: 1},
     ]
     assert [(each.name, each.total, each.percent) for each in found.kinds] == [
         ("ec2:security-group", 4, "50 %"),
@@ -163,7 +116,7 @@ def test_a_report_counts_each_resource_once_by_its_most_urgent_row() -> None:
 
 def test_foreign_tags_beside_ours_are_no_finding() -> None:
     changes = ResourceChanges(SG, "ec2:volume", "1", "r", (TagRow(TagAction.LEAVE, "owner", ("x",), None, "Foreign"),))
-    assert tags_report.standing(changes) is Standing.AS_WANTED
+    assert tags_report.standing(changes) is TagStanding.AS_WANTED
     assert report(TagPlan("a/b", 1, (changes,), kinds={"ec2:volume": 1})).findings == ()
 
 
@@ -171,31 +124,16 @@ def test_nothing_selected_is_not_a_hundred_percent() -> None:
     assert report(TagPlan("a/b")).whole.percent == "-"
 
 
-def test_a_page_about_nothing_claims_nothing() -> None:
-    """Of no resource at all nobody can say that every tag is as it is asked for."""
-    text = Elements(tags_report_html.page(report(TagPlan("team/tags")))).text
-    assert "Tags: nothing found" in text and "There is no resource to look at." in text
-    assert "Every tag" not in text and "0 of 0" not in text
-
-
 def test_what_could_not_be_read_is_not_as_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     """It has the classifiers, so it counts; nobody knows its tags, so nothing claims that every tag is right."""
     unread = {f"{SG}1": "ec2:security-group", f"{SG}2": "ec2:security-group"}
     found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("no answer",), unread=unread))
-    assert found.whole.percent == "33 %" and found.whole.counts[Standing.UNKNOWN] == 2
+    assert found.whole.percent == "33 %" and found.whole.counts[TagStanding.UNKNOWN] == 2
     assert [(each.name, each.percent) for each in found.kinds] == [
         ("ec2:security-group", "0 %"),
         ("ec2:volume", "100 %"),
     ]
     assert [(each.resource, each.standing) for each in found.findings] == [(name, "not known") for name in unread]
-    text = Elements(tags_report_html.page(found)).text
-    assert "Tags: 33 % as wanted" in text and "Every tag" not in text
     tags_report._print(found)
     head, row = capsys.readouterr().out.splitlines()[:2]
     assert head.endswith("NOT KNOWN") and row.split()[-1] == "2"
-
-
-def test_a_report_of_a_region_that_was_not_asked_claims_nothing_of_it() -> None:
-    found = report(TagPlan("team/tags", 1, kinds={"ec2:volume": 1}, unanswered=("eu-west-1: no answer",), blind=True))
-    text = Elements(tags_report_html.page(found)).text
-    assert "Tags: 100 % as wanted, of what could be looked at" in text and "Every tag" not in text

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.output.journal_view import parents, proofs
 from freehold.cli.output.terminal import choose_painter, plain
 from freehold.cli.output.tree import remarks, tree_lines
-from freehold.cli.output.view import View, view
 from freehold.engine.journal import Entry, Journal, RecordState, dumps
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey
+from freehold.view.journal_view import parents, proofs
+from freehold.view.object_view import View, view
 
 
 def _row(

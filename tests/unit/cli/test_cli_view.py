@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.api.conditions import choose_phase
 from freehold.cli.output.highlights import attention
-from freehold.cli.output.view import ViewPhase, view
+from freehold.view.object_view import ViewPhase, view
 
 
 def _object(

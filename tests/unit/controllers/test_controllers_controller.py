@@ -15,7 +15,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import Conflict, ServerUnavailable
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
-from freehold.kube.watch import WatchState
+from freehold.kube.watch import ObjectChange, WatchState
 from freehold_apiserver.server import ApiServer
 from freehold_apiserver.store import Store
 from harness.virtual_time import VirtualTime
@@ -151,6 +151,27 @@ async def test_the_last_state_of_what_is_gone_is_told_once(client: KubeClient) -
         await client.create(WIDGETS, widget("z"))
         await seen.until(lambda passes: "z" in passes)
     assert [each["metadata"]["annotations"] for each in gone] == [{"last": "1"}]
+
+
+async def test_each_change_of_the_cache_is_told_also_one_that_wakes_nothing(client: KubeClient) -> None:
+    seen, told = Seen(), list[tuple[str, Any, Any]]()
+
+    async def reconcile(which: Key) -> Result:
+        await seen.note(which)
+        return Done()
+
+    def note(change: ObjectChange) -> None:
+        told.append((change.key.name, *(raw and raw.get("status", {}) for raw in (change.old, change.new))))
+
+    controller = Controller(client, WIDGETS, reconcile, time=VirtualTime())
+    controller.on_change = note
+    await client.create(WIDGETS, widget("a"))
+    async with running(controller):
+        await client.patch_status(WIDGETS, key("a"), {"status": {"size": 1}})
+        await client.delete(WIDGETS, key("a"))
+        await client.create(WIDGETS, widget("z"))
+        await seen.until(lambda passes: "z" in passes)
+    assert told == [("a", None, {}), ("a", {}, {"size": 1}), ("a", {"size": 1}, None), ("z", None, {})]
 
 
 async def test_an_object_that_is_not_served_is_never_reconciled_until_it_is(client: KubeClient) -> None:

@@ -23,6 +23,7 @@ VALUES = {
     "one namespace, without a webhook": InstallOptions(
         namespace="tenants", serves_namespace="team-a", webhook=False, network_policy=False, replicas=1
     ),
+    "the page": InstallOptions(page=True),
     "everything": InstallOptions(
         namespace="freehold",
         replicas=5,
@@ -40,6 +41,7 @@ VALUES = {
         token_audience="iam",
         service_account_annotations={"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/x", "yes": "no"},
         monitoring=True,
+        page=True,
         egress_ports=(443, 16443, 80),
         memory_limit="2Gi",
     ),

@@ -29,6 +29,7 @@ GIVEN = InstallOptions(
     token_audience="iam",
     service_account_annotations={"example.org/role": "x"},
     monitoring=True,
+    page=True,
     network_policy=False,
     egress_ports=(443, 8443),
     cpu_request="1",
@@ -39,7 +40,7 @@ ARGUMENTS = """
 --namespace tenants --replicas 3 --image registry.example/freehold:2 --image-pull-secret pull --providers ibm
 --feature-gates EKSEnableIAM=true,ExternalResourceGC=false --namespace-only team-a --watch-filter blue --shards 6
 --log-level debug --log-format text --cert-manager --credentials ibm=key --env A=b=c,d --env E= --token-audience iam
---service-account-annotation example.org/role=x --monitoring --no-network-policy --egress-ports 443,8443
+--service-account-annotation example.org/role=x --monitoring --page --no-network-policy --egress-ports 443,8443
 --cpu-request 1 --memory-request 1Gi --memory-limit 2Gi
 """
 

@@ -23,7 +23,12 @@ from freehold.providers.registry import EVERYTHING, PROVIDERS, SERVED
 CHOICES = {
     "defaults": InstallOptions(),
     "everything": InstallOptions(
-        shards=3, watch_filter="blue", feature_gates={"EKSEnableIAM": True}, serves_namespace="team", cert_manager=True
+        shards=3,
+        watch_filter="blue",
+        feature_gates={"EKSEnableIAM": True},
+        serves_namespace="team",
+        cert_manager=True,
+        page=True,
     ),
 }
 
@@ -70,21 +75,27 @@ def test_pods_run_where_there_are_only_nodes_of_a_control_plane_and_have_time_to
 
 
 def test_operator_writes_only_what_it_serves(objects: list[Json]) -> None:
-    """Roles, webhooks, workloads and CRDs are no business of the operator, but for the CA in its own webhook."""
+    """Roles, webhooks, workloads and CRDs are no business of the operator, but for the CA in its own webhook.
+
+    A review is created, and stored nowhere.
+    """
     writing = {"create", "update", "patch", "delete"}
     for rule in _rules(objects, but="freehold-cluster-api"):
         if not writing.isdisjoint(rule["verbs"]):
             written = {resource.partition("/")[0] for resource in rule["resources"]}
             ours = {served.plural for served in SERVED} | {"awsmanagedclusters", "cloudmetadatas"}
             ours |= {provider.tags.served.plural for provider in PROVIDERS if provider.tags}
-            own = {"secrets", "configmaps", "leases", "events"}
+            own = {"secrets", "configmaps", "leases", "events", "tokenreviews", "subjectaccessreviews"}
             assert written <= ours | own or rule["resourceNames"] == ["freehold-webhook.freehold-system"]
 
 
 def test_cluster_wide_rights_are_few_with_one_namespace() -> None:
     objects = _build("everything")
     (cluster,) = [each for each in objects if each["kind"] == "ClusterRole" and "aggregate" not in str(each)]
-    assert {verb for rule in cluster["rules"] for verb in rule["verbs"]} <= {"get", "list", "watch"}
+    rules = [rule for rule in cluster["rules"] if rule["verbs"] != ["create"]]
+    assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list", "watch"}
+    created = [each for rule in cluster["rules"] if rule not in rules for each in rule["resources"]]
+    assert created == ["tokenreviews", "subjectaccessreviews"]
     assert not {resource for rule in cluster["rules"] for resource in rule["resources"]} & {"secrets", "awsclusters"}
     (role,) = [each for each in objects if each["kind"] == "Role" and each["metadata"]["namespace"] == "team"]
     assert any("awsclusters" in rule["resources"] for rule in role["rules"])
@@ -126,22 +137,21 @@ def test_pods_have_no_privileges(objects: list[Json]) -> None:
 def test_selectors_find_the_pods(objects: list[Json]) -> None:
     (deployment,) = _of_kind(objects, "Deployment")
     labels = deployment["spec"]["template"]["metadata"]["labels"].items()
-    (budget,), (policy,), (service,) = (
-        _of_kind(objects, kind) for kind in ("PodDisruptionBudget", "NetworkPolicy", "Service")
-    )
+    (budget,), (policy,) = (_of_kind(objects, kind) for kind in ("PodDisruptionBudget", "NetworkPolicy"))
     selectors = [deployment["spec"]["selector"]["matchLabels"], budget["spec"]["selector"]["matchLabels"]]
-    selectors += [policy["spec"]["podSelector"]["matchLabels"], service["spec"]["selector"]]
+    selectors += [policy["spec"]["podSelector"]["matchLabels"]]
+    selectors += [service["spec"]["selector"] for service in _of_kind(objects, "Service")]
     assert all(selector.items() <= labels for selector in selectors)
 
 
-def test_probes_and_service_name_ports_of_the_container(objects: list[Json]) -> None:
-    (deployment,), (service,) = _of_kind(objects, "Deployment"), _of_kind(objects, "Service")
+def test_probes_and_services_name_ports_of_the_container(objects: list[Json]) -> None:
+    (deployment,), services = _of_kind(objects, "Deployment"), _of_kind(objects, "Service")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
     assert {
         container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")
     } <= ports.keys()
-    assert service["spec"]["ports"][0]["targetPort"] in ports
+    assert services and all(each["spec"]["ports"][0]["targetPort"] in ports for each in services)
     assert f"--health-address=0.0.0.0:{ports['http']}" in container["args"]
     assert f"--webhook-address=0.0.0.0:{ports['webhook']}" in container["args"]
 

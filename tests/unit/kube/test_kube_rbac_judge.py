@@ -7,7 +7,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from harness.rbac import Attributes, collect_rights, explain_refusal, find_right, parse_request
+from harness.rbac import (
+    Attributes,
+    User,
+    collect_rights,
+    collect_rights_of,
+    explain_refusal,
+    find_right,
+    name_account,
+    parse_request,
+)
 
 SUBJECT = {"kind": "ServiceAccount", "name": "operator", "namespace": "own"}
 PODS, POD = "/api/v1/namespaces/a/pods", "/api/v1/namespaces/a/pods/p"
@@ -114,6 +123,37 @@ def test_a_binding_of_another_account_gives_nothing() -> None:
     _, binding = objects = role("r", rule("pods", "get"))
     binding["subjects"] = [{**SUBJECT, "namespace": "elsewhere"}]
     assert not allowed(objects, "GET", POD)
+
+
+@pytest.mark.parametrize(
+    ("subject", "answer"),
+    [
+        ({"kind": "User", "name": "anna"}, True),
+        ({"kind": "User", "name": "dev"}, False),
+        ({"kind": "Group", "name": "dev"}, True),
+        ({"kind": "Group", "name": "anna"}, False),
+        ({"kind": "ServiceAccount", "name": "anna", "namespace": "a"}, False),
+    ],
+)
+def test_a_binding_names_a_user_or_a_group(subject: dict[str, str], answer: bool) -> None:
+    _, binding = objects = role("r", rule("pods", "get"))
+    binding["subjects"] = [subject]
+    rights = collect_rights_of(objects, User("anna", ("dev",)))
+    assert (find_right(rights, asked("GET", POD)) is not None) is answer
+
+
+def test_an_account_without_a_namespace_is_of_the_bindings() -> None:
+    _, binding = objects = role("r", rule("pods", "get"), namespace="a")
+    binding["subjects"] = [{"kind": "ServiceAccount", "name": "looker"}]
+    assert collect_rights_of(objects, name_account("looker", "a"))
+    assert not collect_rights_of(objects, name_account("looker", "b"))
+
+
+def test_a_binding_of_a_role_that_is_not_there_gives_nothing_and_is_a_mistake_in_what_is_shipped() -> None:
+    _, binding = role("r", rule("pods", "get"))
+    assert collect_rights_of([binding], name_account("operator", "own")) == ()
+    with pytest.raises(KeyError):
+        collect_rights([binding], "operator", "own")
 
 
 def test_the_narrowest_right_is_the_one_that_is_used() -> None:

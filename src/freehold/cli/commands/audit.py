@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +11,10 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import StateDirectory, default_path
 from freehold.cli.output.tables import Rows, format_table
 from freehold.cli.output.terminal import say, shorten_names, tell, warn, width
+from freehold.providers.access.audit_files import BEGUN, CHANGES, find_log_files, parse_line
 
 if TYPE_CHECKING:
     from freehold.providers.access.audit_chain import VerifiedFile
-
-CHANGES = "changes"
-"""The outcome of lines that say what tags were before a call: ``freehold tags audit`` shows them."""
 
 
 def run(files: Sequence[Path], verify: bool, state: Path | None) -> None:
@@ -36,12 +33,7 @@ def run(files: Sequence[Path], verify: bool, state: Path | None) -> None:
 
 def logs_of(directory: StateDirectory) -> list[list[Path]]:
     """Find the operator's log and that of people, each with its rotated files, the oldest first."""
-    return [_add_rotated(path) for path in (directory.audit, directory.audit_of_people)]
-
-
-def _add_rotated(path: Path) -> list[Path]:
-    rotated = sorted(path.parent.glob(f"{path.name}.*"), key=lambda each: each.stat().st_mtime)
-    return [*rotated, *([path] if path.exists() else [])]
+    return [find_log_files(path) for path in (directory.audit, directory.audit_of_people)]
 
 
 def check(logs: Sequence[Sequence[Path]]) -> None:
@@ -83,11 +75,8 @@ def _lines(path: Path) -> Iterator[str]:
 def documents(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the lines of a log, without those that only link files."""
     for line in _lines(path):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue  # cut off; --verify tells it
-        if isinstance(row, dict) and row.get("outcome") != "begun":
+        row = parse_line(line)
+        if row is not None and row.get("outcome") != BEGUN:
             yield row
 
 

@@ -25,11 +25,11 @@ from freehold.cli.output.plan_text import print_plan
 from freehold.cli.output.progress import display
 from freehold.cli.output.prompt import ask
 from freehold.cli.output.terminal import columns, say, tell, warn
-from freehold.cli.output.view import Line, view
 from freehold.kube.errors import KubeError, ObjectNotFound
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.providers.objects.served_resources import resource_around, resource_of
 from freehold.providers.registry import SERVED
+from freehold.view.object_view import Line, view
 
 
 def run(

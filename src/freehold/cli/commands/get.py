@@ -18,9 +18,9 @@ from freehold.cli.output.highlights import options_note
 from freehold.cli.output.hints import kubectl
 from freehold.cli.output.tables import Rows, TableStyle
 from freehold.cli.output.terminal import say, warn, width
-from freehold.cli.output.view import view
 from freehold.kube.errors import ObjectNotFound
 from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.view.object_view import view
 
 _Name = tuple[str, Key]
 

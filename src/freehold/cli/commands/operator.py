@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from freehold.api.served import CLOUD_METADATA
 from freehold.cli.errors import CliError
 from freehold.cli.local.credentials import access_of
 from freehold.cli.local.event_loop import run as run_to_end
+from freehold.cli.local.live_page import build_page, serve_cluster_page
 from freehold.cli.local.log_file import log_to_stderr
 from freehold.cli.local.memory import collected_seldom, use_few_arenas
 from freehold.cli.local.process_pages import Onlookers, serve_onlookers
@@ -25,6 +28,7 @@ from freehold.providers.registry import PROVIDERS, Kinds
 from freehold.tags.policy.configuration import Configuration
 
 if TYPE_CHECKING:
+    from freehold.controllers.app import Operator
     from freehold.controllers.logs import LogOptions
     from freehold.controllers.observers import Observers
     from freehold.controllers.settings import Settings
@@ -50,6 +54,7 @@ class OperatorOptions:
     webhook_address: tuple[str, int] | None
     webhook_certificates: Path | None
     health_address: tuple[str, int] | None
+    page_address: tuple[str, int] | None
     leader_elect: bool | None
     shards: int
     log: LogOptions
@@ -80,16 +85,32 @@ async def _operate(options: OperatorOptions, onlookers: Onlookers) -> None:
     kinds = ", ".join([*(served.kind for served in settings.kinds.served), CLOUD_METADATA.kind])
     labelled = f", with label {settings.watch_filter.selector}" if options.watch_filter else ""
     say(f"serving {kinds} objects of {settings.kube.server}, namespace {options.namespace or '(all)'}{labelled}")
-    operator = Operator(settings)
-    onlookers.watch(operator)
     beating = asyncio.create_task(onlookers.heartbeat.run())
     try:
-        with webhook_of(options.webhook_address, options.webhook_certificates, settings, operator.leads_all):
-            await operator.run()
+        async with _page_of(options, settings) as (observed, attach):
+            operator = Operator(observed)
+            onlookers.watch(operator)
+            attach(operator)
+            with webhook_of(options.webhook_address, options.webhook_certificates, observed, operator.leads_all):
+                await operator.run()
     except (ConflictingProvider, AuditInUse, LeadershipLost) as problem:
         raise CliError(str(problem)) from problem
     finally:
         beating.cancel()
+
+
+@asynccontextmanager
+async def _page_of(
+    options: OperatorOptions, settings: Settings
+) -> AsyncIterator[tuple[Settings, Callable[[Operator], None]]]:
+    """Serve the live page where an address is given. Yield the settings of an operator that it shows."""
+    if options.page_address is None:
+        yield settings, lambda operator: None
+        return
+    audit = () if options.audit is None else (options.audit,)
+    page = build_page(settings, audit, simulated=bool(options.simulator))
+    async with serve_cluster_page(options.page_address, page, settings.kube):
+        yield page.look_on(settings), page.attach
 
 
 async def _build_settings(options: OperatorOptions, onlookers: Observers) -> Settings:

@@ -226,6 +226,22 @@ def metrics_address(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def page_address(function: F) -> F:
+    return click.option(
+        "--page-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Serve the live page on http://HOST:PORT/, to whoever shows a token of the cluster [default: off].",
+    )(function)  # fmt: skip
+
+
+def page_port(function: F) -> F:
+    port = click.option(
+        "--page-port", type=click.IntRange(0, 65535), default=0,
+        help="Port of the live page on 127.0.0.1 [default: that of the last time, else a free one].",
+    )  # fmt: skip
+    switch = click.option("--page/--no-page", default=True, show_default=True, help="Serve the live page.")
+    return port(switch(function))
+
+
 def webhook(function: F) -> F:
     address = click.option(
         "--webhook-address", default="", metavar="HOST:PORT", callback=_address,

@@ -27,7 +27,8 @@ from freehold.tags.policy.configuration import Configuration
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
     state: Path | None, feature_gates: FeatureGates, gc_selector: Selector | None, simulate_settings: Path | None,
-    metadata: Configuration, metrics_address: tuple[str, int] | None, log: LogOptions,
+    metadata: Configuration, metrics_address: tuple[str, int] | None, page: bool, page_port: int,
+    log: LogOptions,
 ) -> None:  # fmt: skip
     """Run the command until it is told to stop. Raises CliError."""
     directory = StateDirectory.open(state or default_path())
@@ -44,6 +45,7 @@ def run(
         gc_selector=gc_selector,
         settings=simulate_settings,
         metrics=metrics_address,
+        page=page_port if page else None,
         metadata=metadata,
     )
     use_few_arenas()
@@ -74,6 +76,8 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
             say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
         if options.metrics is not None:
             say("  metrics on http://{}:{}/metrics".format(*options.metrics))
+        if running.page:
+            say(f"  page {running.page}")
         say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
         await running.failed
         raise CliError(f"the operator ended by itself; see {directory.log}")

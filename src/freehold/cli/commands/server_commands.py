@@ -83,6 +83,7 @@ _OPTIONS = (
 @_metadata
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
 @options.metrics_address
+@options.page_port
 @options.log
 @options.state
 def serve(**given: Any) -> None:
@@ -130,6 +131,7 @@ def serve(**given: Any) -> None:
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 @options.metrics_address
+@options.page_address
 @options.webhook
 @options.health_address
 @click.option(

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from freehold.cli.commands.audit import CHANGES, check, documents, logs_of, when
+from freehold.cli.commands.audit import check, documents, logs_of, when
 from freehold.cli.local.state_directory import StateDirectory, default_path
 from freehold.cli.output.formats import emit
 from freehold.cli.output.tables import Rows, format_table
 from freehold.cli.output.tags_text import quote_tag_text
 from freehold.cli.output.terminal import say, shorten_names, tell, width
+from freehold.providers.access.audit_files import CHANGES, list_tag_changes
 
 _METADATA = ("CloudMetadata", "AWSMetadata", "IBMMetadata")
 _ENDS = ("done", "refused", "unknown")
@@ -95,9 +96,8 @@ def _end(found: list[Change], of_call: Sequence[int], row: dict[str, Any], outco
 
 
 def _of_line(row: dict[str, Any], subject: str) -> Iterator[Change]:
-    for resource, tags in sorted(row.get("changes", {}).items()):
-        for key, (before, after) in sorted(tags.items()):
-            yield Change(float(row.get("time", 0)), "freehold", subject, resource, key, before, after)
+    for resource, key, before, after in list_tag_changes(row):
+        yield Change(float(row.get("time", 0)), "freehold", subject, resource, key, before, after)
 
 
 def _of_person(row: dict[str, Any], subject: str) -> Change:

@@ -87,13 +87,13 @@ def tags_audit(**given: Any) -> None:
 
 @tags.command(name="report", short_help="Tell how far the tags are as they are asked for.")
 @click.option(
-    "-o", "--output", type=click.Choice(["table", "json", "html"]), default="table", show_default=True, help="Format."
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Format."
 )
 @_where
 def tags_report(**given: Any) -> None:
     """Tell drift and compliance of all CloudMetadata objects: what is not as asked for, on which resources, and why.
 
-    Changes nothing. html is one page, which loads nothing: freehold tags report -o html > FILE
+    Changes nothing. The live page of freehold serve shows the same of the last passes, without a call.
     """
     from freehold.cli.commands import tags_report as command
 

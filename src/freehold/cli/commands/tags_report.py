@@ -5,7 +5,6 @@ It is made of plans: what the controller would change is what is not as it was a
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -19,9 +18,10 @@ from freehold.cli.local.event_loop import run as run_to_end
 from freehold.cli.local.session import open_session
 from freehold.cli.output.formats import emit
 from freehold.cli.output.tables import Rows, format_table
-from freehold.cli.output.tags_findings import Finding, Share, Standing, TagsReport
+from freehold.cli.output.tags_findings import Finding, Share, TagsReport
 from freehold.cli.output.tags_text import quote_tag_text
 from freehold.cli.output.terminal import columns, say, shorten_names, tell, width
+from freehold.tags.pass_summary import TagStanding
 
 if TYPE_CHECKING:
     from freehold.tags.tag_plan import ResourceChanges, TagPlan, TagRow
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _DRIFT = ("Stripped", "Drifted")
 
 
-_TOLD = (Standing.DRIFTED, Standing.DIFFERS, Standing.REFUSED, Standing.UNKNOWN)
+_TOLD = (TagStanding.DRIFTED, TagStanding.DIFFERS, TagStanding.REFUSED, TagStanding.UNKNOWN)
 
 
 def run(
@@ -43,15 +43,10 @@ def run(
     )  # fmt: skip
     plans, made, cloud = run_to_end(_plans(target, namespace))
     report = report_of(plans, made, cloud)
-    match output:
-        case "table":
-            _print(report)
-        case "html":
-            from freehold.cli.output.tags_report_html import page
-
-            sys.stdout.write(page(report))
-        case _:
-            emit(output, _document(report))
+    if output == "table":
+        _print(report)
+    else:
+        emit(output, _document(report))
     refuse_unclear(plans)
 
 
@@ -64,16 +59,16 @@ async def _plans(target: Access, namespace: str) -> tuple[list[TagPlan], str, st
 
 
 def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> TagsReport:
-    kinds: dict[str, Counter[Standing]] = {}
+    kinds: dict[str, Counter[TagStanding]] = {}
     objects = []
     for plan in plans:
-        of_kind = {kind: Counter({Standing.AS_WANTED: number}) for kind, number in plan.kinds.items()}
+        of_kind = {kind: Counter({TagStanding.AS_WANTED: number}) for kind, number in plan.kinds.items()}
         for each in plan.resources:
-            of_kind[each.kind][Standing.AS_WANTED] -= 1
+            of_kind[each.kind][TagStanding.AS_WANTED] -= 1
             of_kind[each.kind][standing(each)] += 1
         for kind in plan.unread.values():
-            of_kind.setdefault(kind, Counter())[Standing.UNKNOWN] += 1
-        total: Counter[Standing] = Counter()
+            of_kind.setdefault(kind, Counter())[TagStanding.UNKNOWN] += 1
+        total: Counter[TagStanding] = Counter()
         for kind, counts in of_kind.items():
             total.update(counts)
             kinds.setdefault(kind, Counter()).update(counts)
@@ -81,19 +76,19 @@ def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> TagsReport:
     findings = tuple(finding for plan in plans for finding in _findings(plan))
     told = tuple(f"{each.object}: {said}" for each in plans for said in (*each.problems, *each.unanswered, *each.notes))
     by_kind = tuple(Share(kind, counts) for kind, counts in sorted(kinds.items()))
-    return TagsReport(made, cloud, tuple(objects), by_kind, findings, told, any(each.blind for each in plans))
+    return TagsReport(made, cloud, tuple(objects), by_kind, findings, told)
 
 
-def standing(resource: ResourceChanges) -> Standing:
+def standing(resource: ResourceChanges) -> TagStanding:
     """Say how the most urgent of its rows stands."""
-    found = {_of_row(row) for row in resource.rows} | ({Standing.REFUSED} if resource.notes else set())
-    return next((each for each in Standing if each in found), Standing.AS_WANTED)
+    found = {_of_row(row) for row in resource.rows} | ({TagStanding.REFUSED} if resource.notes else set())
+    return next((each for each in TagStanding if each in found), TagStanding.AS_WANTED)
 
 
-def _of_row(row: TagRow) -> Standing:
+def _of_row(row: TagRow) -> TagStanding:
     if row.action.changes:
-        return Standing.DRIFTED if row.cause in _DRIFT else Standing.DIFFERS
-    return Standing.REFUSED if row.why else Standing.AS_WANTED
+        return TagStanding.DRIFTED if row.cause in _DRIFT else TagStanding.DIFFERS
+    return TagStanding.REFUSED if row.why else TagStanding.AS_WANTED
 
 
 def _findings(plan: TagPlan) -> Iterator[Finding]:
@@ -102,15 +97,15 @@ def _findings(plan: TagPlan) -> Iterator[Finding]:
     for each in plan.resources:
         place = (plan.object, each.resource, each.kind, each.account, each.region)
         for row in each.rows:
-            if (how := _of_row(row)) is not Standing.AS_WANTED:
+            if (how := _of_row(row)) is not TagStanding.AS_WANTED:
                 found = " and ".join(row.before)
                 wanted = row.after if row.after is not None else ""
                 yield Finding(*place, row.key, found, wanted, how.value, omit_resource_name(each, why(row)))
         for note in each.notes:
-            yield Finding(*place, "", "", "", Standing.REFUSED.value, omit_resource_name(each, note))
+            yield Finding(*place, "", "", "", TagStanding.REFUSED.value, omit_resource_name(each, note))
     for resource, kind in plan.unread.items():
         why_not = "it could not be read: its tags are not known"
-        yield Finding(plan.object, resource, kind, "", "", "", "", "", Standing.UNKNOWN.value, why_not)
+        yield Finding(plan.object, resource, kind, "", "", "", "", "", TagStanding.UNKNOWN.value, why_not)
 
 
 def _document(report: TagsReport) -> dict[str, object]:
@@ -123,14 +118,14 @@ def _document(report: TagsReport) -> dict[str, object]:
 
 
 def _counts(share: Share) -> dict[str, int]:
-    return {each.value: share.counts.get(each, 0) for each in Standing}
+    return {each.value: share.counts.get(each, 0) for each in TagStanding}
 
 
 def _print(report: TagsReport) -> None:
     if not report.objects:
         return  # it was said that there are none
-    told = [each for each in _TOLD if each is not Standing.UNKNOWN or report.whole.counts.get(each)]
-    heads = ("OBJECT", "FOUND", *(each.value.upper() for each in (Standing.AS_WANTED, *told)))
+    told = [each for each in _TOLD if each is not TagStanding.UNKNOWN or report.whole.counts.get(each)]
+    heads = ("OBJECT", "FOUND", *(each.value.upper() for each in (TagStanding.AS_WANTED, *told)))
     for line in columns([heads, *(_share_row(each, told) for each in report.objects)]):
         say(line)
     if report.findings:
@@ -142,9 +137,9 @@ def _print(report: TagsReport) -> None:
         tell(f"note: {note}")
 
 
-def _share_row(share: Share, told: Sequence[Standing]) -> tuple[str, ...]:
+def _share_row(share: Share, told: Sequence[TagStanding]) -> tuple[str, ...]:
     counts = [str(share.counts.get(each, 0)) for each in told]
-    good = f"{share.counts.get(Standing.AS_WANTED, 0)} ({share.percent})"
+    good = f"{share.counts.get(TagStanding.AS_WANTED, 0)} ({share.percent})"
     return share.name, str(share.total), good, *counts
 
 
@@ -152,6 +147,6 @@ def _describe_finding(finding: Finding) -> str:
     if not finding.key:
         return finding.why
     values = [quote_tag_text(each) if each else "(none)" for each in (finding.found, finding.wanted)]
-    if finding.standing == Standing.REFUSED:
+    if finding.standing == TagStanding.REFUSED:
         return f"{quote_tag_text(finding.key)} is {values[0]}: {finding.why}"
     return f"{quote_tag_text(finding.key)}: {' → '.join(values)}, {finding.why}"

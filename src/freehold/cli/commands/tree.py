@@ -15,12 +15,12 @@ from freehold.cli.objects.naming import NameSyntax, parse_names
 from freehold.cli.objects.object_lookup import absent, list_machines, of_name
 from freehold.cli.output.formats import emit
 from freehold.cli.output.hints import hint, hint_for_files
-from freehold.cli.output.journal_view import parents, proofs
 from freehold.cli.output.terminal import choose_painter, tell, warn, width
 from freehold.cli.output.tree import document, remarks, tree_lines
-from freehold.cli.output.view import View, view
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.registry import METADATA_RESOURCES, MIRRORS
+from freehold.view.journal_view import parents, proofs
+from freehold.view.object_view import View, view
 
 if TYPE_CHECKING:
     from freehold.cli.objects.manifests import ManifestDocument

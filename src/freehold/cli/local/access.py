@@ -27,8 +27,8 @@ class ServeOptions:
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
     (seconds of domain time). ``gates``: the features that are on. ``gc_selector``: the clusters that are collected,
     None for all. ``metadata``: of the metadata controller, None for its defaults. ``metrics``: host and port to serve
-    them on. ``waits``: the operator that this process has begins to work when it is told to, because what it would heal
-    or create must be decided on first.
+    them on. ``page``: the port of the live page, 0 for any, None for no page. ``waits``: the operator that this process
+    has begins to work when it is told to, because what it would heal or create must be decided on first.
     """
 
     operator: bool = True
@@ -43,6 +43,7 @@ class ServeOptions:
     gc_selector: Selector | None = None
     settings: Path | None = None
     metrics: tuple[str, int] | None = None
+    page: int | None = None
     metadata: Configuration | None = None
 
 

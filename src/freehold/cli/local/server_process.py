@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from freehold.cli.errors import CliError
 from freehold.cli.local.access import ServeOptions, refuse_settings
 from freehold.cli.local.credentials import access_of, require_some
+from freehold.cli.local.live_page import build_page, serve_own_page
 from freehold.cli.local.look_service import LOOKS, LookService
 from freehold.cli.local.process_pages import serve_onlookers
 from freehold.cli.local.served_plans import COLLECTIONS, PLANS, PlanService
@@ -36,6 +37,7 @@ from freehold_apiserver.store import NotAStore, Store, in_words
 if TYPE_CHECKING:
     from freehold.controllers.app import Operator
     from freehold.controllers.settings import Settings
+    from freehold.page.live import LivePage
 
 _STOP_SECONDS = 20.0
 
@@ -44,13 +46,15 @@ _STOP_SECONDS = 20.0
 class Running:
     """A server that this process runs.
 
-    ``failed`` ends, with an error, when the operator ends by itself. ``begin`` starts one that waits; once.
+    ``failed`` ends, with an error, when the operator ends by itself. ``begin`` starts one that waits; once. ``page`` is
+    the URL of the live page with its token, empty where none is served.
     """
 
     server: LiveServer
     clock: SystemClock
     failed: asyncio.Future[None]
     begin: Callable[[], Awaitable[None]]
+    page: str = ""
 
 
 @asynccontextmanager
@@ -69,10 +73,14 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         selector = options.gc_selector.text if options.gc_selector else ""
         server = LiveServer(api.url, os.getpid(), False, simulator, sorted(options.gates), token, selector)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        page: LivePage | None = None
+        page_url = ""
 
         async def begin() -> None:
             operator = await stack.enter_async_context(_run_operator(settings, failed))
             onlookers.watch(operator)
+            if page is not None:
+                page.attach(operator)
             api.extend(LOOKS, LookService(operator).answer)
             lock.publish(replace(server, operator=True))
 
@@ -88,11 +96,15 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             api.extend(PLANS, service.plans)
             api.extend(COLLECTIONS, service.collections)
             api.extend(OUTCOMES, outcomes.answer)
+            if options.page is not None:
+                page = build_page(settings, (state.audit, state.audit_of_people), simulated=bool(simulator))
+                page_url = await stack.enter_async_context(serve_own_page(page, state, options.page))
+                settings = page.look_on(settings)
         if options.operator and not options.waits:
             await begin()
         else:
             lock.publish(server)
-        yield Running(server, clock, failed, begin)
+        yield Running(server, clock, failed, begin, page_url)
 
 
 async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitStack) -> str:

@@ -129,6 +129,16 @@ class StateDirectory:
         return self.path / "api-token"
 
     @property
+    def page_token(self) -> Path:
+        """Return the file of the token that the live page asks for; with it one can look, and change nothing."""
+        return self.path / "page-token"
+
+    @property
+    def page_port(self) -> Path:
+        """Return the file of the port that the live page had last, so that an open page finds its next server."""
+        return self.path / "page-port"
+
+    @property
     def lock(self) -> Path:
         return self.path / "server.lock"
 

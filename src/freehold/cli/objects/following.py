@@ -16,11 +16,11 @@ from freehold.cli.local.look_service import LookAnswer, Requester, looks_of_serv
 from freehold.cli.local.session import Session
 from freehold.cli.output.highlights import attention, being_deleted, options_note
 from freehold.cli.output.progress import DONE, Display
-from freehold.cli.output.view import View, ViewPhase, view
 from freehold.controllers.observation_log import LookOutcome, LookRecord
 from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import ObjectChange, Reflector, WatchState
+from freehold.view.object_view import View, ViewPhase, view
 
 _TICK_SECONDS = 0.25
 _GRACE_DOMAIN_SECONDS = 30.0

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from freehold.cli.output import hints
 from freehold.cli.output.hints import hint
-from freehold.cli.output.view import View, ViewPhase, sentence
+from freehold.view.object_view import View, ViewPhase, sentence
 
 
 def attention(view: View, *, rows_shown: bool = False) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from freehold.cli.errors import CliError
 from freehold.cli.output.highlights import attention
 from freehold.cli.output.terminal import cut_middle, duration, escape_text, fold_text, say, shorten_names, tell
-from freehold.cli.output.view import Line, View, sentence
+from freehold.view.object_view import Line, View, sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,9 +9,9 @@ from typing import Any
 from freehold.cli.output.highlights import attention
 from freehold.cli.output.hints import hint
 from freehold.cli.output.terminal import columns, fold_text, shorten_names
-from freehold.cli.output.view import view
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import EVENTS, Json, Key, Resource
+from freehold.view.object_view import view
 
 AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 """https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables"""

@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Standing(StrEnum):
-    """How a resource, or one of its tags, compares with what is asked for. The order is that of urgency."""
-
-    DRIFTED = "drifted"
-    """Somebody changed what we wrote."""
-    DIFFERS = "differs"
-    """It is not written yet, or the spec has changed."""
-    REFUSED = "left"
-    """Something prevents it: a limit, a conflict, somebody else's value."""
-    UNKNOWN = "not known"
-    """It could not be read."""
-    AS_WANTED = "as wanted"
+from freehold.tags.pass_summary import TagStanding
 
 
 @dataclass(frozen=True)
@@ -43,7 +30,7 @@ class Share:
     """How many resources stand how, of one object or kind."""
 
     name: str
-    counts: Mapping[Standing, int]
+    counts: Mapping[TagStanding, int]
 
     @property
     def total(self) -> int:
@@ -52,12 +39,12 @@ class Share:
     @property
     def percent(self) -> str:
         """Of those that are as wanted; rounded down, so that 100 means all of them."""
-        return f"{100 * self.counts.get(Standing.AS_WANTED, 0) // self.total} %" if self.total else "-"
+        return f"{100 * self.counts.get(TagStanding.AS_WANTED, 0) // self.total} %" if self.total else "-"
 
 
 @dataclass(frozen=True)
 class TagsReport:
-    """``open_`` are sentences: what stops an object, or could not be asked. ``blind``: there may be more resources."""
+    """``open_`` are sentences: what stops an object, or could not be asked."""
 
     made: str
     cloud: str
@@ -65,11 +52,10 @@ class TagsReport:
     kinds: tuple[Share, ...]
     findings: tuple[Finding, ...]
     open_: tuple[str, ...]
-    blind: bool = False
 
     @property
     def whole(self) -> Share:
-        counts: Counter[Standing] = Counter()
+        counts: Counter[TagStanding] = Counter()
         for each in self.objects:
             counts.update(each.counts)
         return Share("all", counts)

@@ -18,7 +18,7 @@ from freehold.cli.output.terminal import (
     plain,
     shorten_names,
 )
-from freehold.cli.output.view import Line, View
+from freehold.view.object_view import Line, View
 
 _HEADS = ("NAME", "STATE", "FOR", "OWNERSHIP", "ID", "PROOF")
 _LAYOUTS = (len(_HEADS), _HEADS.index("PROOF"), _HEADS.index("OWNERSHIP"))

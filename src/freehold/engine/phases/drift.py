@@ -11,7 +11,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Invalid, NeedsPerson, NotFound, NotReady, Surpassed
 from freehold.engine.journal import RecordState
 from freehold.engine.kinds import Kind
-from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
+from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, describe_repair, outcome_of_error
 from freehold.engine.phases import parts
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Part, Ref, Request
@@ -160,9 +160,16 @@ async def _send_changes(ctx: PassContext, key: NodeKey, observed: Observed, chan
         raise NotReady(f"{observed.busy}; {', '.join(sorted(changes))} follows", after=after)
     node.busy_since = None
     await ctx.kind(key).driver.update(Ref(entry.id, entry.target), {**beside, **changes})
-    ctx.note_repair(key)
+    ctx.note_repair(
+        key, *(describe_repair(each, _find_shown(observed, each), changes[each]) for each in sorted(changes))
+    )
     name, attributes = str(changes.get("name", observed.name)), {**observed.attributes, **changes}
     node.last_seen = ctx.ready_nodes[key] = replace(observed, name=name, attributes=attributes)
+
+
+def _find_shown(observed: Observed, attribute: str) -> Any:
+    """Return what a read has shown of an attribute; the name is no attribute."""
+    return observed.name if attribute == "name" else observed.attributes.get(attribute)
 
 
 def _find_changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, Any]:

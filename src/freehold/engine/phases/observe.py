@@ -13,7 +13,7 @@ from freehold.engine.deletion_order import with_edges
 from freehold.engine.durations import Verb
 from freehold.engine.errors import CloudError
 from freehold.engine.journal import Entry, RecordState, end_attempt, let_go
-from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Waiting, outcome_of_error
+from freehold.engine.outcomes import Blocked, Category, Ready, Reason, Repair, Waiting, outcome_of_error
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Observed, Ref, State, Want
 from freehold.engine.state import Existence, earliest
@@ -207,7 +207,8 @@ def _note_absent(ctx: PassContext, key: NodeKey) -> None:
         if ctx.node(key).delete_sent is None and not had:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
             if key in ctx.graph.nodes and not ctx.kind(key).creation.never_recreate:
-                ctx.note_repair(key, from_outside=True)  # it is created anew
+                gone = Repair("the resource", f"{entry.id} was deleted", "created anew")
+                ctx.note_repair(key, gone, from_outside=True)
         fails = entry.fails + 1 if entry.state is RecordState.RECORDED and not had else 0
         polling.note_finish(ctx, key, Verb.DELETE)
         ctx.state.forget(key)

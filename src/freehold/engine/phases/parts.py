@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError, Held, Invalid, NotFound, Quota, Unknown
 from freehold.engine.kinds import Kind
-from freehold.engine.outcomes import Category
+from freehold.engine.outcomes import Category, Repair, describe_repair
 from freehold.engine.port import run_together
 from freehold.engine.resources import NodeKey, Part, Ref
 from freehold.engine.state import earliest
@@ -208,7 +208,20 @@ async def add_and_change(ctx: PassContext, key: NodeKey, due: PartsToDo) -> None
         assert kind.parts.changer is not None
         await kind.parts.changer.change_part(ref, part)
     if missing or due.differs.changed:
-        ctx.note_repair(key)
+        ctx.note_repair(key, *_describe_repairs(missing, due))
+
+
+_MISSING, _THERE, _ADDED, _REMOVED = "missing", "there", "added again", "removed"
+
+
+def _describe_repairs(missing: Sequence[Part], due: PartsToDo) -> list[Repair]:
+    """Describe what is added and changed in a resource, by part."""
+    there = {part: part.behavior for part in due.before}
+    changed = sorted(due.differs.changed, key=str)
+    return [
+        *(Repair(str(part), _MISSING, _ADDED) for part in missing),
+        *(describe_repair(str(part), there.get(part, ""), part.behavior) for part in changed),
+    ]
 
 
 async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list[str]:
@@ -219,7 +232,7 @@ async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list
     differs, have = due.differs, due.before
     await _remove_surplus(ctx, key, due)
     if differs.surplus:
-        ctx.note_repair(key)
+        ctx.note_repair(key, *(Repair(str(part), _THERE, _REMOVED) for part in sorted(differs.surplus, key=str)))
     if differs.missing or differs.surplus or differs.changed:
         have = await _read_after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
     return _conclude_parts(ctx, key, have, due.wish, due.before)

@@ -10,7 +10,7 @@ from freehold.engine.context import PassContext
 from freehold.engine.errors import CloudError
 from freehold.engine.inventory import TagsByTarget
 from freehold.engine.journal import Entry, RecordState
-from freehold.engine.outcomes import Blocked, Reason, Waiting, outcome_of_error
+from freehold.engine.outcomes import Blocked, Reason, Repair, Waiting, outcome_of_error
 from freehold.engine.ownership import Strength
 from freehold.engine.phases import given_tags, keyed_tags, observe
 from freehold.engine.resources import NodeKey, Observed
@@ -203,7 +203,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         if not wanted_tags.lagging(ctx, key, find_missing(ctx, key, observed, tags)):
             if entry.state is RecordState.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
-                ctx.note_repair(key)
+                ctx.note_repair(key, Repair("marks and tags", "one was missing", "attached again"))
             ctx.node(key).mark_memory.attached = None
         ctx.record(key, ctx.believe_again(key).to_mark_again())
 

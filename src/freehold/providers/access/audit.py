@@ -25,6 +25,7 @@ from freehold.engine.collection import KIND
 from freehold.engine.errors import CloudError, Unknown
 from freehold.engine.port import Call
 from freehold.providers.access.audit_chain import build_first_line, read_head, seal_line
+from freehold.providers.access.audit_files import CHANGES, find_log_files
 
 _LOG = logging.getLogger(__name__)
 _TELL_EVERY = 100
@@ -104,7 +105,7 @@ class FileAudit:
     def log_changes(self, subject: str, changes: Changes) -> None:
         names = sorted(changes)
         what = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
-        self._write(subject, "", what, {"outcome": "changes", "changes": changes})
+        self._write(subject, "", what, {"outcome": CHANGES, "changes": changes})
 
     def log_refused(self, subject: str, resource: str, error: CloudError) -> None:
         self._write(subject, "", resource, _describe_outcome(error))
@@ -194,5 +195,5 @@ def _read_last_head(path: Path) -> tuple[str, bool]:
 
 def _read_rotated_head(path: Path) -> str:
     """Read the head of the newest file that a rotation has put beside this one."""
-    rotated = sorted(path.parent.glob(f"{path.name}.*"), key=lambda each: each.stat().st_mtime, reverse=True)
+    rotated = [each for each in reversed(find_log_files(path)) if each != path]
     return next(filter(None, (_read_last_head(each)[0] for each in rotated)), "")

@@ -64,6 +64,19 @@ class Line:
         return self.message or self.reason
 
 
+@dataclass(frozen=True)
+class Blocker:
+    """Something that blocks: the reason as a value, and a sentence on what it is, and who must act.
+
+    ``line`` is the resource that it is about; None where it is the object as a whole. ``since`` as in :class:`Line`.
+    """
+
+    reason: str
+    sentence: str
+    since: float = 0.0
+    line: Line | None = None
+
+
 class ViewPhase(Enum):
     """The state of an object as a whole."""
 
@@ -76,7 +89,7 @@ class ViewPhase(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must.
+    """One object of ours. ``blockers`` are what somebody must act on; empty while nobody must.
 
     ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
     ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it says nothing yet of what is
@@ -90,7 +103,7 @@ class View:
     phase: ViewPhase
     lines: tuple[Line, ...]
     endpoint: str
-    blocked: tuple[str, ...]
+    blockers: tuple[Blocker, ...]
     held: tuple[str, ...]
     retrying: tuple[str, ...]
     notes: tuple[str, ...]
@@ -103,6 +116,11 @@ class View:
     @property
     def title(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        """The sentences of the blockers."""
+        return tuple(each.sentence for each in self.blockers)
 
     @property
     def ready_count(self) -> str:
@@ -152,28 +170,29 @@ def view(obj: Json, *, news: bool = True) -> View:
     """Read what the object says of itself. An older generation's status, or one that is no ``news``, counts as none."""
     metadata, status = obj["metadata"], obj.get("status") or {}
     conditions = status.get("conditions") or []
-    lines = tuple(map(_line, status.get("resources") or ()))
+    lines = tuple(map(read_line, status.get("resources") or ()))
     deleting = "deletionTimestamp" in metadata
     waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
     current = (_current(metadata, conditions) or waits) and news
     # The request of a delete is a generation of its own. While paused, nothing but the pause is reported.
     paused = news and (waits or _is_paused(metadata, conditions))
     outdated = not current and not paused
-    blocked = () if outdated else tuple(_find_blockers(conditions, lines, deleting=deleting))
-    blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
+    blockers = () if outdated else tuple(_find_blockers(conditions, lines, deleting=deleting))
+    if waits:
+        blockers = (*blockers, Blocker(names.RECOVERED, f"paused: {names.RECOVERED_WAITS}"))
     return View(
         kind=str(obj.get("kind", "")),
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata["name"]),
-        phase=ViewPhase.PAUSED if paused else _phase(deleting, conditions, blocked, current),
+        phase=ViewPhase.PAUSED if paused else _phase(deleting, conditions, blockers, current),
         lines=lines,
         endpoint=_endpoint(obj),
-        blocked=blocked,
+        blockers=blockers,
         held=tuple(_find_holds(conditions, lines, outdated=outdated)),
         retrying=() if outdated else tuple(_retrying(conditions, lines)),
         outdated=outdated,
         notes=tuple(_notes(conditions)),
-        moving=outdated or any(line.moving for line in lines) or (not lines and not blocked),
+        moving=outdated or any(line.moving for line in lines) or (not lines and not blockers),
         has_status=bool(conditions),
         reason=str((find_condition(conditions, names.READY) or {}).get("reason") or ""),
         deleting=deleting,
@@ -193,14 +212,14 @@ def _is_held(line: Line) -> bool:
     return line.reason == _HELD or line.key == (EXTERNAL, MACHINES)
 
 
-def _line(row: Json) -> Line:
-    def text(name: str) -> str:
-        return str(row.get(name) or "")
+def read_line(row: Json) -> Line:
+    """Read one row of a status. Whatever its fields are, they are read as texts."""
+    kind, name, ident, state, ownership, reason, message = [str(row.get(field) or "") for field in _LINE_FIELDS]
+    waits_for = tuple(map(str, row.get("waitsFor") or ()))
+    return Line(kind, name, ident, state, ownership, reason, message, read_seconds(row.get("since")), waits_for)
 
-    return Line(
-        text("kind"), text("name"), text("id"), text("state"), text("ownership"), text("reason"), text("message"),
-        _seconds(row.get("since")), tuple(map(str, row.get("waitsFor") or ())),
-    )  # fmt: skip
+
+_LINE_FIELDS = ("kind", "name", "id", "state", "ownership", "reason", "message")
 
 
 def _current(metadata: Json, conditions: Sequence[Json], type_: str = names.READY) -> bool:
@@ -213,30 +232,35 @@ def _is_paused(metadata: Json, conditions: Sequence[Json]) -> bool:
     return paused.get("status") == "True" and _current(metadata, conditions, names.PAUSED)
 
 
-def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> ViewPhase:
+def _phase(deleting: bool, conditions: Sequence[Json], blockers: Sequence[Blocker], current: bool) -> ViewPhase:
     if deleting:
         return ViewPhase.DELETING
     if not current:
         return ViewPhase.PROGRESSING
     if (find_condition(conditions, names.READY) or {}).get("status") == "True":
         return ViewPhase.READY
-    return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
+    return ViewPhase.BLOCKED if blockers else ViewPhase.PROGRESSING
 
 
-def _find_blockers(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
+def _find_blockers(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[Blocker]:
     """Yield what blocks. A delete does not ask the spec, so a wrong one does not hold it up."""
     paused = find_condition(conditions, names.PAUSED) or {}
     if paused.get("status") == "True":
-        yield f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}"
+        yield _block(paused, f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}")
     invalid = find_condition(conditions, names.SPEC_VALID) or {}
     if invalid.get("status") == "False" and not deleting:
-        yield from _findings(str(invalid.get("message") or "the spec is not valid"))
-    rows = [sentence(line) for line in lines if line.state == "Blocked"]
+        for each in _findings(str(invalid.get("message") or "the spec is not valid")):
+            yield _block(invalid, each)
+    rows = [Blocker(line.reason, sentence(line), line.since, line) for line in lines if line.state == "Blocked"]
     yield from rows
     ready = find_condition(conditions, names.READY) or {}
     held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED | _HELD_BY_OTHERS
     if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
-        yield str(ready.get("message") or ready.get("reason"))
+        yield _block(ready, str(ready.get("message") or ready.get("reason")))
+
+
+def _block(condition: Json, said: str) -> Blocker:
+    return Blocker(str(condition.get("reason") or ""), said, read_seconds(condition.get("lastTransitionTime")))
 
 
 def sentence(line: Line) -> str:
@@ -273,8 +297,9 @@ def _endpoint(obj: Json) -> str:
     return host if host.startswith("https://") and port == 443 else f"{host}:{port}"  # EKS gives a URL
 
 
-def _seconds(timestamp: Any) -> float:
+def read_seconds(timestamp: Any) -> float:
+    """Read a time in wire form as epoch seconds; 0 where there is none, or none that can be read."""
     try:
         return datetime.fromisoformat(str(timestamp)).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0

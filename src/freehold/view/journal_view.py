@@ -12,10 +12,10 @@ from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.api.vendor_ids import vendor_id
-from freehold.cli.output.view import Line
 from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState, loads
 from freehold.engine.keys import KeyRing
 from freehold.engine.resources import NodeKey
+from freehold.view.object_view import Line
 
 
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
@@ -24,15 +24,18 @@ def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
     ``ring``: the operator's, None where this command cannot read it: an editor of the object may have written
     the records, and only the key tells.
     """
-    journal = _journal(obj)
+    journal = read_journal(obj)
     if journal is None:
         return {}
     return {
-        vendor_id(entry.id): _phrase(key, entry, journal, ring) for key, entry in journal.entries.items() if entry.id
+        vendor_id(entry.id): describe_proof(key, entry, journal, ring)
+        for key, entry in journal.entries.items()
+        if entry.id
     }
 
 
-def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
+def describe_proof(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
+    """Say what the ownership of one resource rests on."""
     match entry.state:
         case RecordState.OWNED:
             marks = "mark on its carrier, read back" if entry.carried else "own marks, read back"
@@ -140,15 +143,10 @@ def _edges(obj: Mapping[str, Any], lines: Sequence[Line]) -> list[_Edges]:
 
 def _recorded_edges(obj: Mapping[str, Any], lines: Sequence[Line]) -> dict[int, _Edges]:
     """Read the edges of the lines that the journal has a record of."""
-    journal = _journal(obj)
+    journal = read_journal(obj)
     if journal is None:
         return {}
-    by_id = {(line.kind, line.id): index for index, line in enumerate(lines) if line.id}
-    shown = {
-        str(key): by_id[key.kind, ident]
-        for key, entry in journal.entries.items()
-        if (key.kind, ident := vendor_id(entry.id)) in by_id
-    }
+    shown = match_lines(journal, lines)
     carriers = {e.target: shown[str(k)] for k, e in journal.entries.items() if not e.carried and str(k) in shown}
     return {
         shown[str(key)]: _Edges(
@@ -160,7 +158,28 @@ def _recorded_edges(obj: Mapping[str, Any], lines: Sequence[Line]) -> dict[int, 
     }
 
 
-def _journal(obj: Mapping[str, Any]) -> Journal | None:
+def match_lines(journal: Journal, lines: Sequence[Line]) -> dict[str, int]:
+    """Match records with the lines of the same resources: the index of a line by node."""
+    by_id = {(line.kind, line.id): index for index, line in enumerate(lines) if line.id}
+    return {
+        str(key): by_id[key.kind, ident]
+        for key, entry in journal.entries.items()
+        if (key.kind, ident := vendor_id(entry.id)) in by_id
+    }
+
+
+def find_requirements(journal: Journal, lines: Sequence[Line]) -> dict[int, tuple[int, ...]]:
+    """Find by line which other lines it was made on: what must outlive it, as the journal has it on record."""
+    shown = match_lines(journal, lines)
+    return {
+        shown[str(key)]: tuple(shown[each] for each in entry.requires if each in shown)
+        for key, entry in journal.entries.items()
+        if str(key) in shown and entry.requires is not None
+    }
+
+
+def read_journal(obj: Mapping[str, Any]) -> Journal | None:
+    """Read the journal that an object carries; None where it has none, or one that cannot be read."""
     text = (obj["metadata"].get("annotations") or {}).get(JOURNAL_ANNOTATION)
     try:
         return loads(text) if text else None
