@@ -83,7 +83,8 @@ def levels_of_our_loggers() -> Iterator[None]:
     """A command that ran in this process has set them; a later test may look for a secret at debug level."""
     yield
     for name in OURS:
-        logging.getLogger(name).setLevel(logging.NOTSET)
+        if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
+            logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 class _Untrusting(ssl.SSLContext):

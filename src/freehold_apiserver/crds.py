@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.conversion import WebhookConverter
@@ -43,8 +45,7 @@ class CrdStrategy(PlainStrategy):
         if crd_errors(obj):
             return Findings()
         schemas = [each["schema"]["openAPIV3Schema"] for each in obj["spec"]["versions"]]
-        warnings = [warning for schema in schemas for warning in Rules(schema).unenforceable]
-        return Findings(warnings=tuple(warnings))
+        return Findings(warnings=tuple(warning for schema in schemas for warning in _compile(schema).unenforceable))
 
     def prepare_create(self, obj: Json) -> None:
         obj["metadata"]["generation"] = 1
@@ -167,15 +168,34 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
                 f"{path}.schema.openAPIV3Schema.type", schema.get("type", ""), "must be object at the root"
             )
         ]
-    try:
-        CustomStrategy(schema, has_status=False).compile()
-    except ValueError as problem:
-        return [FieldError.invalid(f"{path}.schema.openAPIV3Schema", version.get("name"), str(problem))]
+    if problem := _compile(schema).problem:
+        return [FieldError.invalid(f"{path}.schema.openAPIV3Schema", version.get("name"), problem)]
     try:
         _columns(version)
     except (ValueError, KeyError) as problem:
         return [FieldError.invalid(f"{path}.additionalPrinterColumns", version.get("name"), str(problem))]
     return []
+
+
+class _Compiled(NamedTuple):
+    """What came of compiling a schema: why it cannot be served, if so, and the rules that are not enforced."""
+
+    problem: str
+    unenforceable: tuple[str, ...]
+
+
+def _compile(schema: Json) -> _Compiled:
+    return _compile_text(json.dumps(schema))
+
+
+@lru_cache(maxsize=128)  # a CRD is looked at three times in a write, and by each server of a process
+def _compile_text(schema: str) -> _Compiled:
+    parsed = json.loads(schema)
+    try:
+        CustomStrategy(parsed, has_status=False).compile()
+    except ValueError as problem:
+        return _Compiled(str(problem) or type(problem).__name__, ())
+    return _Compiled("", tuple(Rules(parsed).unenforceable))
 
 
 def served_resources(crd: Json, client: WebhookClient) -> list[Resource]:

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,6 +77,7 @@ class Server:
         self._admin = Admin(self.clouds, self._clock)
         self._options = options
         self._asked = False
+        self._encoded: dict[str, str] = {}
         self._save()
 
     async def serve(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
@@ -134,8 +135,8 @@ class Server:
             cloud, request = self._addressed(asked)
             return cloud.handle(request)
         finally:
-            if any(cloud.touched for cloud in self.clouds.loaded.values()):
-                self._save()
+            if touched := [name for name, cloud in self.clouds.loaded.items() if cloud.touched]:
+                self._save(touched)
 
     def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
         """Return the cloud that the path addresses, and the request with that cloud's prefix removed."""
@@ -144,11 +145,14 @@ class Server:
             return self.clouds[name], replace(asked, path=f"/{rest}")
         return self.clouds[next(iter(self.clouds))], asked
 
-    def _save(self) -> None:
-        for cloud in self.clouds.loaded.values():
+    def _save(self, touched: Collection[str] | None = None) -> None:
+        """Save the clouds that were touched, and of the others what was saved last; by default all anew."""
+        for name, cloud in self.clouds.loaded.items():
             cloud.touched = False
+            if self._options.state is not None and (touched is None or name in touched or name not in self._encoded):
+                self._encoded[name] = store.encode(cloud)
         if self._options.state is not None:
-            store.save(self.clouds.loaded, self._clock.now(), self._options.state)
+            store.write(self._encoded, self._clock.now(), self._options.state)
 
 
 async def run(options: Options) -> None:

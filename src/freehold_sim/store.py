@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,27 @@ class Saved:
 
 
 def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
-    """Write the clouds to `path`, each with the last calls of its log: more writes than reads."""
-    content = {
-        "time": now,
-        "clouds": {
-            name: {"data": cloud.state(), "calls": [list(call) for call in _list_kept(cloud.calls)]}
-            for name, cloud in clouds.items()
-        },
-    }
+    """Write the clouds to `path`."""
+    write({name: encode(cloud) for name, cloud in clouds.items()}, now, path)
+
+
+def encode(cloud: SimulatedCloud) -> str:
+    """Return what the file has of one cloud: its state and the last calls of its log, more writes than reads."""
+    calls = ",".join(map(_encode_call, _list_kept(cloud.calls)))
+    return f'{{"data":{json.dumps(cloud.state(), separators=(",", ":"))},"calls":[{calls}]}}'
+
+
+def write(encoded: Mapping[str, str], now: float, path: Path) -> None:
+    """Write clouds that are encoded already to `path`, by their names."""
     fresh = path.with_name(path.name + ".new")
-    fresh.write_text(json.dumps(content, separators=(",", ":")))
+    clouds = ",".join(f"{json.dumps(name)}:{text}" for name, text in encoded.items())
+    fresh.write_text(f'{{"time":{json.dumps(now)},"clouds":{{{clouds}}}}}')
     fresh.replace(path)
+
+
+@lru_cache(maxsize=_KEPT_WRITES + _KEPT_READS)  # nearly all calls of a log were in the file before
+def _encode_call(call: LoggedCall) -> str:
+    return json.dumps(call, separators=(",", ":"))
 
 
 def _list_kept(calls: Sequence[LoggedCall]) -> list[LoggedCall]:

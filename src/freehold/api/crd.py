@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from freehold.api.schema_lint import SchemaFinding, lint
 from freehold.api.served_kind import ServedKind
@@ -24,8 +27,8 @@ def build_crd(served: ServedKind) -> dict[str, Any]:
 
     Raises ``NotStructural`` or ``UnservableSchema`` when a CRD cannot express the model.
     """
-    schema = _add_type_meta(build_structural_schema(served.model))
-    if findings := lint(schema):
+    schema, findings = _build_schema(served.model)
+    if findings:
         raise UnservableSchema(served.kind, findings)
     names: dict[str, Any] = {
         "categories": list(served.categories),
@@ -56,6 +59,13 @@ def build_crd(served: ServedKind) -> dict[str, Any]:
             ],
         },
     }
+
+
+@cache
+def _build_schema(model: type[BaseModel]) -> tuple[Schema, tuple[SchemaFinding, ...]]:
+    """Build the schema of an object, with what is wrong with it. It is built once, and nobody changes it."""
+    schema = _add_type_meta(build_structural_schema(model))
+    return schema, lint(schema)
 
 
 def _add_type_meta(schema: Schema) -> Schema:

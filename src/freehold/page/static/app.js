@@ -147,7 +147,11 @@ function leave() {
 
 function showUnknown() {
   leave();
-  replace(main, h("h1", { class: "view-title" }, "There is no such view"), notice("Nothing is shown here", "The address may be cut off, or of another version of this page."));
+  replace(
+    main,
+    h("h1", { class: "view-title" }, "There is no such view"),
+    notice("Nothing is shown here", "The address may be cut off, or of another version of this page."),
+  );
 }
 
 /** @param {import("./route.js").Route} route */
@@ -210,7 +214,9 @@ function showConnection() {
 }
 
 history.scrollRestoration = "manual";
-document.addEventListener("click", (event) => (byLink ||= Boolean(event.target.closest?.("a[href^='#']"))), { capture: true });
+document.addEventListener("click", (event) => (byLink ||= Boolean(event.target.closest?.("a[href^='#']"))), {
+  capture: true,
+});
 addEventListener("hashchange", () => void showRoute());
 document.getElementById("skip").addEventListener("click", (event) => {
   // The hash is the route: the link must not replace it.

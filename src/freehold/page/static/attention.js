@@ -37,7 +37,10 @@ let showsAll = false;
 let lastCount = -1;
 /** @type {Record<string, HTMLElement>} */
 let parts = {};
-/** Cards by cause: a card whose content is the same keeps its element, and so its focus. @type {Map<string, {content: string, card: HTMLElement}>} */
+/**
+ * Cards by cause: a card whose content is the same keeps its element, and so its focus.
+ * @type {Map<string, {content: string, card: HTMLElement}>}
+ */
 let cards = new Map();
 
 /** @param {HTMLElement} root @param {any} given */
@@ -51,7 +54,14 @@ export function mount(root, given) {
     more: h("button", { type: "button", class: "button", hidden: true, on: { click: showAll } }),
     empty: h("div", null),
   };
-  replace(root, h("div", { class: "section-head" }, parts.title, parts.count), parts.empty, parts.cards, parts.more, parts.where);
+  replace(
+    root,
+    h("div", { class: "section-head" }, parts.title, parts.count),
+    parts.empty,
+    parts.cards,
+    parts.more,
+    parts.where,
+  );
   end = context.store.subscribe(schedule);
   render();
 }
@@ -115,7 +125,9 @@ export function findCauses(rows) {
     }
   }
   const rank = (/** @type {Cause} */ cause) => ORDER.indexOf(cause.need.urgency);
-  return joinCauses([...causes.values()]).sort((a, b) => rank(a) - rank(b) || compare(a.since, b.since) || compare(a.id, b.id));
+  return joinCauses([...causes.values()]).sort(
+    (a, b) => rank(a) - rank(b) || compare(a.since, b.since) || compare(a.id, b.id),
+  );
 }
 
 /**
@@ -179,12 +191,7 @@ function buildCard(cause) {
       cause.whats.map((what) => longText(what)),
       others.length > 0 && buildOthers(others),
     ),
-    h(
-      "div",
-      { class: "card-do" },
-      need.do ? longText(need.do) : null,
-      need.command ? copyable(need.command) : null,
-    ),
+    h("div", { class: "card-do" }, need.do ? longText(need.do) : null, need.command ? copyable(need.command) : null),
   );
 }
 
@@ -213,18 +220,26 @@ function buildCalm() {
     );
   }
   const counts = PHASES.map((phase) => [phase, rows.filter((row) => row.phase === phase).length]);
-  const told = counts.filter(([, count]) => count).map(([phase, count]) => `${grouped(Number(count))} ${String(phase).toLowerCase()}`);
+  const told = counts
+    .filter(([, count]) => count)
+    .map(([phase, count]) => `${grouped(Number(count))} ${String(phase).toLowerCase()}`);
   return h(
     "div",
     { class: "calm" },
     shapeMark("check", "ready"),
-    h("p", null, h("strong", null, "Nobody has to act."), ` ${counted(rows.length, "object")}${where}: ${told.join(", ")}.`),
+    h(
+      "p",
+      null,
+      h("strong", null, "Nobody has to act."),
+      ` ${counted(rows.length, "object")}${where}: ${told.join(", ")}.`,
+    ),
   );
 }
 
 /** @param {number} objects */
 function announce(objects) {
   if (!context.store.loaded || objects === lastCount) return;
-  if (lastCount >= 0 || objects) context.announce(`${counted(objects, "object")} ${objects === 1 ? "needs" : "need"} somebody`);
+  if (lastCount >= 0 || objects)
+    context.announce(`${counted(objects, "object")} ${objects === 1 ? "needs" : "need"} somebody`);
   lastCount = objects;
 }

@@ -24,7 +24,14 @@ import { shapeMark } from "./states.js";
  * @property {number} [more_changes]
  *
  * @typedef {{verified: boolean | null, lines: number, unsealed?: number, wrong?: number, problems: string[]}} Chain
- * @typedef {{available: boolean, why: string, lines: Line[], next: string | null, searched?: number, chain: Chain}} Page
+ *
+ * @typedef {object} Page
+ * @property {boolean} available
+ * @property {string} why
+ * @property {Line[]} lines
+ * @property {string | null} next
+ * @property {number} [searched]
+ * @property {Chain} chain
  */
 
 /** How outcomes look; any other one is a refusal or an error of the cloud. */
@@ -63,18 +70,40 @@ export async function mount(root, given) {
   parts = {
     chain: h("div", { class: "chain" }),
     text: h("input", {
-      type: "search", class: "filter-text", placeholder: "Resource, call, tag, value, person …", "aria-label": "Text",
-      spellcheck: "false", autocomplete: "off", on: { input: onInput },
+      type: "search",
+      class: "filter-text",
+      placeholder: "Resource, call, tag, value, person …",
+      "aria-label": "Text",
+      spellcheck: "false",
+      autocomplete: "off",
+      on: { input: onInput },
     }),
     object: h("div", { class: "filter-object" }),
-    newer: h("button", { type: "button", class: "button newer", hidden: true, on: { click: () => void begin() } }, "Show newer lines"),
+    newer: h(
+      "button",
+      { type: "button", class: "button newer", hidden: true, on: { click: () => void begin() } },
+      "Show newer lines",
+    ),
     body: h("div", { class: "log" }),
-    older: h("button", { type: "button", class: "button", hidden: true, on: { click: () => void readOlder() } }, "Older lines"),
+    older: h(
+      "button",
+      { type: "button", class: "button", hidden: true, on: { click: () => void readOlder() } },
+      "Older lines",
+    ),
     end: h("p", { class: "muted log-end" }),
   };
   replace(
     root,
-    h("div", { class: "section-head" }, h("h1", null, "Audit"), h("p", { class: "section-note" }, "Each request that changed the cloud, and each decision of a person; the newest first")),
+    h(
+      "div",
+      { class: "section-head" },
+      h("h1", null, "Audit"),
+      h(
+        "p",
+        { class: "section-note" },
+        "Each request that changed the cloud, and each decision of a person; the newest first",
+      ),
+    ),
     parts.chain,
     h("div", { class: "toolbar", role: "search", "aria-label": "Filter the log" }, parts.text, parts.object),
     parts.newer,
@@ -82,7 +111,10 @@ export async function mount(root, given) {
     h("div", { class: "log-foot" }, parts.older, parts.end),
   );
   refresher = new Refresher(() => void refresh());
-  ends.signal.addEventListener("abort", context.store.subscribe(() => refresher?.soon()));
+  ends.signal.addEventListener(
+    "abort",
+    context.store.subscribe(() => refresher?.soon()),
+  );
   showFilters();
   replace(parts.body, notice("Reading the log …"));
   await begin();
@@ -110,7 +142,9 @@ function onInput() {
 /** @param {Record<string, string>} part */
 function filterBy(part) {
   const { query } = context.route;
-  context.go(hrefWith("/audit", { object: query.get("object") ?? "", q: query.get("q") ?? "", ...part }), { replace: true });
+  context.go(hrefWith("/audit", { object: query.get("object") ?? "", q: query.get("q") ?? "", ...part }), {
+    replace: true,
+  });
 }
 
 function showFilters() {
@@ -118,7 +152,11 @@ function showFilters() {
   const object = query.get("object") ?? "";
   const text = query.get("q") ?? "";
   if (parts.text.value.trim() !== text) parts.text.value = text;
-  const clear = h("button", { type: "button", class: "quiet", on: { click: () => filterBy({ object: "" }) } }, "Show all objects");
+  const clear = h(
+    "button",
+    { type: "button", class: "quiet", on: { click: () => filterBy({ object: "" }) } },
+    "Show all objects",
+  );
   replace(parts.object, object && [h("span", { class: "muted" }, "Only "), objectLink(object), " ", clear]);
 }
 
@@ -185,14 +223,19 @@ function show(page) {
   parts.older.hidden = !log.next;
   setText(parts.end, describeEnd(page));
   if (!page.available) return replace(parts.body, notice("There is no audit log to read", longText(page.why)));
-  if (!log.lines.length) return replace(parts.body, notice(log.next ? "No line fits so far" : "No line fits", page.why && longText(page.why)));
+  if (!log.lines.length)
+    return replace(
+      parts.body,
+      notice(log.next ? "No line fits so far" : "No line fits", page.why && longText(page.why)),
+    );
   replace(parts.body, buildDays(joinRequests(log.lines)));
 }
 
 /** @param {Page} page */
 function describeEnd(page) {
   if (!page.available) return "";
-  const searched = page.searched && page.searched > page.lines.length ? `, of ${grouped(page.searched)} looked at last` : "";
+  const searched =
+    page.searched && page.searched > page.lines.length ? `, of ${grouped(page.searched)} looked at last` : "";
   return `${counted(log.lines.length, "line")}${searched}${log.next ? "" : ": to the beginning of the log"}`;
 }
 
@@ -203,10 +246,25 @@ function showChain({ chain, available }) {
   const unsealed = chain.unsealed ? `; ${grouped(chain.unsealed)} of them from before it was sealed` : "";
   const [shape, tone, title, text] =
     chain.verified === true
-      ? /** @type {const} */ (["check", "ready", "Chain verified", `${lines}: none was changed, taken out or added${unsealed}.`])
+      ? /** @type {const} */ ([
+          "check",
+          "ready",
+          "Chain verified",
+          `${lines}: none was changed, taken out or added${unsealed}.`,
+        ])
       : chain.verified === false
-        ? /** @type {const} */ (["stop", "blocked", "Chain broken", `${counted(chain.wrong ?? chain.problems.length, "place")} where the log was changed, cut or added to.`])
-        : /** @type {const} */ (["question", "quiet", "Chain not verified", chain.lines ? `${lines} checked so far.` : "There is no line to check yet."]);
+        ? /** @type {const} */ ([
+            "stop",
+            "blocked",
+            "Chain broken",
+            `${counted(chain.wrong ?? chain.problems.length, "place")} where the log was changed, cut or added to.`,
+          ])
+        : /** @type {const} */ ([
+            "question",
+            "quiet",
+            "Chain not verified",
+            chain.lines ? `${lines} checked so far.` : "There is no line to check yet.",
+          ]);
   parts.chain.className = `chain tone-${tone}`;
   const state = JSON.stringify([title, text, chain.problems]);
   if (parts.chain.dataset.shown === state) return;
@@ -214,7 +272,12 @@ function showChain({ chain, available }) {
   replace(
     parts.chain,
     h("p", null, h("span", { class: `state tone-${tone}` }, shapeMark(shape, tone), title), " ", text),
-    chain.problems.length > 0 && h("ul", null, chain.problems.map((problem) => h("li", null, longText(problem)))),
+    chain.problems.length > 0 &&
+      h(
+        "ul",
+        null,
+        chain.problems.map((problem) => h("li", null, longText(problem))),
+      ),
   );
 }
 
@@ -234,12 +297,21 @@ function buildDays(lines) {
     if (line.time !== null) last = day(line.time);
     days.set(last, [...(days.get(last) ?? []), line]);
   }
-  return [...days].map(([date, given]) => h("section", { class: "log-day" }, h("h2", null, date || "Time not known"), h("ol", { class: "panel log-lines" }, given.map(buildLine))));
+  return [...days].map(([date, given]) =>
+    h(
+      "section",
+      { class: "log-day" },
+      h("h2", null, date || "Time not known"),
+      h("ol", { class: "panel log-lines" }, given.map(buildLine)),
+    ),
+  );
 }
 
 /** @param {Line} line */
 function buildLine(line) {
-  const [shape, tone] = Object.hasOwn(OUTCOMES, line.outcome) ? OUTCOMES[line.outcome] : /** @type {const} */ (["stop", "blocked"]);
+  const [shape, tone] = Object.hasOwn(OUTCOMES, line.outcome)
+    ? OUTCOMES[line.outcome]
+    : /** @type {const} */ (["stop", "blocked"]);
   const key = line.key ?? line.object.replace(" ", "/");
   return h(
     "li",
@@ -247,31 +319,69 @@ function buildLine(line) {
     buildTime(line),
     h("span", { class: `log-outcome state tone-${tone}` }, shapeMark(shape, tone), shortText(line.outcome)),
     h("span", { class: "log-object" }, key && [objectLink(key), onlyThis(key)]),
-    h("span", { class: "log-call" }, shortText(line.call, "mono"), line.call && line.resource && " ", shortText(line.resource)),
+    h(
+      "span",
+      { class: "log-call" },
+      shortText(line.call, "mono"),
+      line.call && line.resource && " ",
+      shortText(line.resource),
+    ),
     h("span", { class: "log-by" }, h("span", { class: "muted" }, "by "), shortText(line.by)),
-    (line.outcome === "sent" || line.reason || line.changes.length > 0) && h("div", { class: "log-more" }, line.outcome === "sent" && h("p", { class: "muted" }, "Its outcome is not in the log."), line.reason && longText(line.reason, `tone-${tone}`), buildChanges(line)),
+    (line.outcome === "sent" || line.reason || line.changes.length > 0) &&
+      h(
+        "div",
+        { class: "log-more" },
+        line.outcome === "sent" && h("p", { class: "muted" }, "Its outcome is not in the log."),
+        line.reason && longText(line.reason, `tone-${tone}`),
+        buildChanges(line),
+      ),
   );
 }
 
 /** @param {string} key */
 function onlyThis(key) {
   const current = context.route.query.get("object") === key;
-  return current ? null : [" ", h("a", { class: "only", href: hrefWith("/audit", { object: key }), "aria-label": `Only lines of ${key.slice(0, 200)}` }, "only")];
+  return current
+    ? null
+    : [
+        " ",
+        h(
+          "a",
+          {
+            class: "only",
+            href: hrefWith("/audit", { object: key }),
+            "aria-label": `Only lines of ${key.slice(0, 200)}`,
+          },
+          "only",
+        ),
+      ];
 }
 
 /** @param {Line} line */
 function buildChanges(line) {
   if (!line.changes.length) return null;
-  const items = line.changes.map((change, index) => h(
-    "li",
-    { hidden: index >= FEW },
-    change.resource !== line.resource && [shortText(change.resource, "mono muted"), " "],
-    shortText(change.tag, "change-tag"),
-    ": ",
-    buildChange(change.before, change.after),
-  ));
+  const items = line.changes.map((change, index) =>
+    h(
+      "li",
+      { hidden: index >= FEW },
+      change.resource !== line.resource && [shortText(change.resource, "mono muted"), " "],
+      shortText(change.tag, "change-tag"),
+      ": ",
+      buildChange(change.before, change.after),
+    ),
+  );
   const rest = line.changes.length - FEW;
-  const more = h("button", { type: "button", class: "quiet", on: { click: () => (items.forEach((item) => (item.hidden = false)), more.remove()) } }, `Show ${grouped(rest)} more`);
-  const unlisted = line.more_changes ? h("li", { class: "muted" }, `and ${grouped(line.more_changes)} more in the log itself`) : null;
+  const more = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      on: { click: () => (items.forEach((item) => (item.hidden = false)), more.remove()) },
+    },
+    `Show ${grouped(rest)} more`,
+  );
+  const unlisted = line.more_changes
+    ? h("li", { class: "muted" }, `and ${grouped(line.more_changes)} more in the log itself`)
+    : null;
   return [h("ul", { class: "changes" }, items, unlisted), rest > 0 && more];
 }

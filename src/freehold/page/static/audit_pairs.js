@@ -1,4 +1,6 @@
-/** A request has two lines in the audit log, one before it is sent and one with its outcome: here they become one. Pure. */
+/**
+ * A request has two lines in the audit log, one before it is sent and one with its outcome: here they become one. Pure.
+ */
 
 /** @typedef {import("./audit.js").Line} Line */
 
@@ -9,7 +11,10 @@
  * @returns {(Line & {sent?: number | null})[]}
  */
 export function joinRequests(lines) {
-  /** @type {Map<string, (Line & {sent?: number | null})[]>} Outcomes that still lack their request, the newest first. */
+  /**
+   * Outcomes that still lack their request, the newest first.
+   * @type {Map<string, (Line & {sent?: number | null})[]>}
+   */
   const open = new Map();
   const joined = [];
   for (const line of lines) {

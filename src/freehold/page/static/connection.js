@@ -8,7 +8,10 @@ import { shapeMark } from "./states.js";
 const STALE = 7000;
 const WORDS = { connecting: "Connecting", live: "Live", lost: "Connection lost", refused: "No access" };
 const MARKS = /** @type {const} */ ({
-  connecting: ["turning", "moving"], live: ["check", "ready"], lost: ["stop", "blocked"], refused: ["stop", "blocked"],
+  connecting: ["turning", "moving"],
+  live: ["check", "ready"],
+  lost: ["stop", "blocked"],
+  refused: ["stop", "blocked"],
 });
 
 /**
@@ -24,7 +27,11 @@ export function showStatus(root, connection, info, now) {
     const [shape, tone] = MARKS[connection.state];
     replace(
       root,
-      h("span", { class: "sim", hidden: true, title: "The clouds are simulated: time on this page is theirs, and runs faster" }),
+      h("span", {
+        class: "sim",
+        hidden: true,
+        title: "The clouds are simulated: time on this page is theirs, and runs faster",
+      }),
       h("span", { class: "connection" }, shapeMark(shape, tone), WORDS[connection.state]),
     );
   }
@@ -44,7 +51,15 @@ export function buildBanner(root, retry) {
   const text = h("span", null);
   const again = h("button", { type: "button", class: "button", on: { click: retry } }, "Try now");
   const reload = h("button", { type: "button", class: "button", on: { click: () => location.reload() } }, "Reload");
-  const body = h("section", { class: "banner", "aria-label": "Connection", hidden: true }, shapeMark("stop", "blocked"), title, text, again, reload);
+  const body = h(
+    "section",
+    { class: "banner", "aria-label": "Connection", hidden: true },
+    shapeMark("stop", "blocked"),
+    title,
+    text,
+    again,
+    reload,
+  );
   replace(root, body);
   return (connection, outdated) => {
     const lost = connection.state === "lost" || isStale(connection);
@@ -65,7 +80,8 @@ function isStale({ state, heard }) {
 function describeLoss(connection) {
   if (connection.state === "connecting") return staleness(connection);
   const wait = Math.ceil((connection.retry - Date.now()) / 1000);
-  return `${staleness(connection)} ${connection.problem} ${wait > 0 ? `Trying again in ${wait} s.` : "Trying again …"}`;
+  const next = wait > 0 ? `Trying again in ${wait} s.` : "Trying again …";
+  return `${staleness(connection)} ${connection.problem} ${next}`;
 }
 
 /** @param {import("./feed.js").Connection} connection */
@@ -81,7 +97,12 @@ export function showFoot(root, info) {
     root,
     h("span", null, "Freehold ", datum(info.version)),
     h("span", null, "Viewer ", datum(info.viewer), `, sees ${sees}`, names(info)),
-    h("span", null, info.leads ? "Served by the operator that leads" : "Served by an operator that follows; another one leads", at(info)),
+    h(
+      "span",
+      null,
+      info.leads ? "Served by the operator that leads" : "Served by an operator that follows; another one leads",
+      at(info),
+    ),
     h("span", null, "Read-only"),
   );
 }

@@ -6,7 +6,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Controls, and marks that reorder or hide text (bidi controls, zero width, separators, byte order mark). */
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const INVISIBLE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /**
  * Return the text with each invisible character as an escape, so that a name looks like what it is.
@@ -46,7 +47,11 @@ export function svg(tag, props, ...children) {
   return fill(/** @type {SVGElement} */ (document.createElementNS(SVG, tag)), props, children);
 }
 
-/** @template {HTMLElement | SVGElement} E @param {E} element @param {Props | null | undefined} props @param {Child[]} children @returns {E} */
+/**
+ * @template {HTMLElement | SVGElement} E
+ * @param {E} element @param {Props | null | undefined} props @param {Child[]} children
+ * @returns {E}
+ */
 function fill(element, props, children) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (name === "on") {

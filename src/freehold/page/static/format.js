@@ -26,7 +26,10 @@ export function age(seconds) {
   return `${Math.floor(s / 86400)} d`;
 }
 
-/** @param {number} s @param {number} large @param {string} name @param {number} small @param {string} rest @param {boolean} both */
+/**
+ * @param {number} s @param {number} large @param {string} name @param {number} small @param {string} rest
+ * @param {boolean} both
+ */
 function pair(s, large, name, small, rest, both) {
   const whole = Math.floor(s / large);
   const part = Math.floor((s % large) / small);

@@ -45,7 +45,16 @@ export function mount(root, given) {
   replace(
     root,
     h("div", { class: "section-head" }, h("h2", { id: "objects-title" }, "All objects"), parts.count),
-    h("div", { class: "toolbar", role: "search", "aria-label": "Filter objects" }, parts.text, parts.ns, parts.kind, parts.sort, parts.states, parts.reset),
+    h(
+      "div",
+      { class: "toolbar", role: "search", "aria-label": "Filter objects" },
+      parts.text,
+      parts.ns,
+      parts.kind,
+      parts.sort,
+      parts.states,
+      parts.reset,
+    ),
     parts.bar,
     parts.grid,
     parts.empty,
@@ -76,8 +85,13 @@ function buildParts() {
   return {
     count: h("p", { class: "section-note", role: "status" }),
     text: h("input", {
-      type: "search", class: "filter-text", placeholder: "Name, place, reason …   /", "aria-label": "Text", spellcheck: "false",
-      autocomplete: "off", on: { input: (event) => change({ text: event.target.value }) },
+      type: "search",
+      class: "filter-text",
+      placeholder: "Name, place, reason …   /",
+      "aria-label": "Text",
+      spellcheck: "false",
+      autocomplete: "off",
+      on: { input: (event) => change({ text: event.target.value }) },
     }),
     ns: buildSelect("Namespace", (value) => change({ ns: value })),
     kind: buildSelect("Kind", (value) => change({ kind: value })),
@@ -89,7 +103,13 @@ function buildParts() {
     head,
     probe,
     body,
-    grid: h("div", { class: "grid", role: "grid", "aria-labelledby": "objects-title" }, h("div", { class: "grid-head", role: "rowgroup" }, head), probe, body),
+    grid: h(
+      "div",
+      { class: "grid", role: "grid", "aria-labelledby": "objects-title" },
+      h("div", { class: "grid-head", role: "rowgroup" }, head),
+      probe,
+      body,
+    ),
     empty: h("div", { class: "notice", hidden: true }),
   };
 }
@@ -100,7 +120,9 @@ function buildSelect(label, onValue) {
 }
 
 function buildSortSelect() {
-  const options = COLUMNS.filter(({ sort }) => sort).map(({ title, sort }) => new Option(`By ${title.toLowerCase()}`, sort));
+  const options = COLUMNS.filter(({ sort }) => sort).map(
+    ({ title, sort }) => new Option(`By ${title.toLowerCase()}`, sort),
+  );
   const select = buildSelect("Order", (value) => change({ sort: value }));
   select.classList.add("filter-sort");
   select.append(new Option("By namespace", ""), ...options);
@@ -113,7 +135,9 @@ function buildHead(column) {
     const next = filter.sort === column.sort ? `-${column.sort}` : filter.sort === `-${column.sort}` ? "" : column.sort;
     change({ sort: next });
   };
-  const title = column.sort ? h("button", { type: "button", class: "sort", on: { click: sort } }, column.title) : column.title;
+  const title = column.sort
+    ? h("button", { type: "button", class: "sort", on: { click: sort } }, column.title)
+    : column.title;
   return h("div", { class: `cell cell-${column.id}`, role: "columnheader", data: { sort: column.sort } }, title);
 }
 
@@ -158,8 +182,18 @@ function describe(shown, all) {
 /** @param {Map<string, Row>} all @param {Row[]} others */
 function showFilters(all, others) {
   const given = [...all.values()];
-  fillSelect(parts.ns, "All namespaces", given.map((row) => row.namespace), filter.ns);
-  fillSelect(parts.kind, "All kinds", given.map((row) => row.kind), filter.kind);
+  fillSelect(
+    parts.ns,
+    "All namespaces",
+    given.map((row) => row.namespace),
+    filter.ns,
+  );
+  fillSelect(
+    parts.kind,
+    "All kinds",
+    given.map((row) => row.kind),
+    filter.kind,
+  );
   if (parts.text.value !== filter.text) parts.text.value = filter.text;
   parts.sort.value = filter.sort.replace("-", "");
   parts.reset.hidden = !(filter.ns || filter.kind || filter.text || filter.states.length);
@@ -178,7 +212,9 @@ function showFilters(all, others) {
 /** @param {string} phase */
 function buildChip(phase) {
   const toggle = () => {
-    const states = filter.states.includes(phase) ? filter.states.filter((each) => each !== phase) : [...filter.states, phase];
+    const states = filter.states.includes(phase)
+      ? filter.states.filter((each) => each !== phase)
+      : [...filter.states, phase];
     change({ states });
   };
   const parts = [stateMark(phase), h("span", { class: "chip-word" }, phase), h("span", { class: "chip-count" }, "0")];
@@ -191,7 +227,11 @@ function fillSelect(select, all, values, chosen) {
   const state = JSON.stringify(wanted);
   if (select.dataset.values !== state) {
     select.dataset.values = state;
-    replace(select, h("option", { value: "" }, all), wanted.map((value) => new Option(value, value)));
+    replace(
+      select,
+      h("option", { value: "" }, all),
+      wanted.map((value) => new Option(value, value)),
+    );
   }
   select.value = chosen;
   select.classList.toggle("chosen", Boolean(chosen));
@@ -218,7 +258,7 @@ function buildRow(row) {
     kind: datum(row.kind),
     place: [datum(row.cloud, "cloud"), " ", datum(row.place)],
     done: row.total ? buildDone(row) : "–",
-    since: ageSince(row.phase === "Deleting" ? row.deleting_since ?? row.since : row.since, now),
+    since: ageSince(row.phase === "Deleting" ? (row.deleting_since ?? row.since) : row.since, now),
     reason: datum(row.needs[0]?.what ?? (row.phase === "Ready" ? "" : row.reason), row.needs.length ? "need" : ""),
     cluster: datum(row.cluster),
     created: ageSince(row.created, now),
@@ -234,7 +274,13 @@ function buildRow(row) {
 function buildDone(row) {
   const figures = h("span", { class: "figures" }, `${row.done}/${row.total}`);
   if (row.done === row.total) return figures;
-  return [figures, shareBar([{ tone: toneOf(row.phase), count: row.done }, { tone: "quiet", count: row.total - row.done }])];
+  return [
+    figures,
+    shareBar([
+      { tone: toneOf(row.phase), count: row.done },
+      { tone: "quiet", count: row.total - row.done },
+    ]),
+  ];
 }
 
 /** @param {HTMLElement} element @param {number} index */
@@ -252,7 +298,8 @@ function onFocus(event) {
 /** @param {string} key */
 function setCurrent(key) {
   current = key;
-  for (const row of parts.body.children) row.querySelector("a")?.setAttribute("tabindex", row.dataset.key === key ? "0" : "-1");
+  for (const row of parts.body.children)
+    row.querySelector("a")?.setAttribute("tabindex", row.dataset.key === key ? "0" : "-1");
 }
 
 /** @param {KeyboardEvent} event */
@@ -260,7 +307,14 @@ function onKey(event) {
   if (!rows || event.altKey || event.ctrlKey || event.metaKey) return;
   const at = rows.items.findIndex((row) => row.key === current);
   const last = rows.items.length - 1;
-  const targets = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + rows.page, PageUp: at - rows.page, Home: 0, End: last };
+  const targets = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    PageDown: at + rows.page,
+    PageUp: at - rows.page,
+    Home: 0,
+    End: last,
+  };
   if (!Object.hasOwn(targets, event.key)) return;
   event.preventDefault();
   const index = Math.max(0, Math.min(last, targets[event.key]));

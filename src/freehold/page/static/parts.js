@@ -41,7 +41,11 @@ export function copyable(command) {
   const button = h(
     "button",
     { type: "button", class: "copy", "aria-label": `Copy: ${command.slice(0, 200)}`, on: { click: () => void copy() } },
-    svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: "M5.5 4.5v-3h9v9h-3M1.5 4.5h10v10h-10z" })),
+    svg(
+      "svg",
+      { viewBox: "0 0 16 16", "aria-hidden": "true" },
+      svg("path", { d: "M5.5 4.5v-3h9v9h-3M1.5 4.5h10v10h-10z" }),
+    ),
     word,
   );
   async function copy() {
@@ -54,7 +58,10 @@ export function copyable(command) {
   return h("div", { class: "command" }, code, button);
 }
 
-/** @param {string} text @param {Element} shown  what is selected where the clipboard is closed @returns {Promise<boolean>} */
+/**
+ * @param {string} text @param {Element} shown  what is selected where the clipboard is closed
+ * @returns {Promise<boolean>}
+ */
 async function copyText(text, shown) {
   try {
     await navigator.clipboard.writeText(text);
@@ -75,7 +82,11 @@ async function copyText(text, shown) {
 export function longText(text, className = "") {
   if (text.length <= LONG) return h("p", { class: `prose ${className}` }, datum(text));
   const body = datum(`${text.slice(0, LONG)}…`);
-  const button = h("button", { type: "button", class: "quiet", "aria-expanded": "false", on: { click: toggle } }, "Show all");
+  const button = h(
+    "button",
+    { type: "button", class: "quiet", "aria-expanded": "false", on: { click: toggle } },
+    "Show all",
+  );
   function toggle() {
     const open = button.getAttribute("aria-expanded") === "false";
     button.setAttribute("aria-expanded", String(open));
@@ -154,7 +165,13 @@ export function showProblem(root, error, again, title) {
 
 /** Build "before → after" of a value. @param {string | null} before @param {string | null} after */
 export function buildChange(before, after) {
-  return h("span", { class: "change" }, h("del", null, buildValue(before)), h("span", { class: "arrow" }, " → "), h("ins", null, buildValue(after)));
+  return h(
+    "span",
+    { class: "change" },
+    h("del", null, buildValue(before)),
+    h("span", { class: "arrow" }, " → "),
+    h("ins", null, buildValue(after)),
+  );
 }
 
 /** Build the value of a tag; one that is not there or empty is said in words. @param {string | null} value */

@@ -55,8 +55,13 @@ export class Session {
  */
 export function askForToken(root, refusal, onToken) {
   const field = h("input", {
-    id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true,
-    "aria-describedby": refusal ? "refusal" : null, "aria-invalid": refusal ? "true" : null,
+    id: "token",
+    type: "password",
+    autocomplete: "off",
+    spellcheck: "false",
+    required: true,
+    "aria-describedby": refusal ? "refusal" : null,
+    "aria-invalid": refusal ? "true" : null,
   });
   function submit(event) {
     event.preventDefault();
@@ -80,7 +85,12 @@ export function askForToken(root, refusal, onToken) {
       h("p", { class: "muted" }, "It is kept in this tab only, and sent to nobody but this server."),
       form,
       h("h2", null, "On a laptop"),
-      h("p", null, h("code", null, "freehold serve"), " prints the URL of this page with its token. Open that, or paste it above."),
+      h(
+        "p",
+        null,
+        h("code", null, "freehold serve"),
+        " prints the URL of this page with its token. Open that, or paste it above.",
+      ),
       h("h2", null, "In a cluster"),
       h("p", null, "Use a token of an account that may list the objects. One of a service account lasts an hour:"),
       copyable("kubectl create token NAME --namespace NAMESPACE --duration 1h"),

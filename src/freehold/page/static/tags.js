@@ -2,7 +2,17 @@
 
 import { h, replace, setText } from "./dom.js";
 import { counted, grouped, percent } from "./format.js";
-import { ageSince, buildChange, buildValue, longText, notice, objectLink, shareBar, shortText, showProblem } from "./parts.js";
+import {
+  ageSince,
+  buildChange,
+  buildValue,
+  longText,
+  notice,
+  objectLink,
+  shareBar,
+  shortText,
+  showProblem,
+} from "./parts.js";
 import { Refresher } from "./refresh.js";
 import { stateBadge } from "./states.js";
 
@@ -100,9 +110,13 @@ function summarize(objects) {
   const known = objects.filter((each) => each.counts && each.total !== null);
   const total = known.reduce((sum, each) => sum + Number(each.total), 0);
   const wanted = known.reduce((sum, each) => sum + Number(each.counts?.as_wanted), 0);
-  const share = total ? `${grouped(wanted)} of ${counted(total, "resource")} as wanted (${percent(wanted, total)})` : "";
+  const share = total
+    ? `${grouped(wanted)} of ${counted(total, "resource")} as wanted (${percent(wanted, total)})`
+    : "";
   const rest = objects.length - known.length;
-  return [counted(objects.length, "object"), share, rest ? `${rest} not looked at yet` : ""].filter(Boolean).join(" · ");
+  return [counted(objects.length, "object"), share, rest ? `${rest} not looked at yet` : ""]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** @param {TagsObject} object */
@@ -116,14 +130,28 @@ function buildObject(object) {
       { class: "panel-head" },
       h("h2", { id: title }, objectLink(object.key)),
       stateBadge(object.phase),
-      h("span", { class: "muted" }, object.looked === null ? "not looked at yet" : ["looked at ", ageSince(object.looked, context.now()), " ago"]),
+      h(
+        "span",
+        { class: "muted" },
+        object.looked === null ? "not looked at yet" : ["looked at ", ageSince(object.looked, context.now()), " ago"],
+      ),
     ),
     object.counts && buildShare(object.counts, Number(object.total)),
-    object.open.length > 0 && h("ul", { class: "open-points" }, object.open.map((text) => h("li", null, longText(text)))),
+    object.open.length > 0 &&
+      h(
+        "ul",
+        { class: "open-points" },
+        object.open.map((text) => h("li", null, longText(text))),
+      ),
     buildTable(object, "conflicts", "In conflict", LEFT_COLUMNS, object.conflicts),
     buildTable(object, "trimmed", "Trimmed by a limit of the cloud", LEFT_COLUMNS, object.trimmed),
     buildTable(object, "repairs", repairTitle(object), REPAIR_COLUMNS, object.repairs ?? []),
-    Boolean(object.unlisted) && h("p", { class: "muted" }, `${counted(Number(object.unlisted), "more tag")} in conflict or trimmed, not listed here.`),
+    Boolean(object.unlisted) &&
+      h(
+        "p",
+        { class: "muted" },
+        `${counted(Number(object.unlisted), "more tag")} in conflict or trimmed, not listed here.`,
+      ),
   );
 }
 
@@ -144,13 +172,27 @@ function buildShare(counts, total) {
     h(
       "div",
       null,
-      total ? shareBar(STANDINGS.map(({ id, tone }) => ({ tone, count: counts[id] }))) : h("p", { class: "muted" }, "No resource has its classifiers."),
-      h("ul", { class: "legend" }, shown.map(({ id, tone, word, means }) => h(
-        "li",
-        { class: `tone-${tone}` },
-        h("span", { class: "swatch", "aria-hidden": "true" }),
-        h("span", null, h("strong", null, grouped(counts[id])), ` ${word}`, id !== "as_wanted" && h("span", { class: "muted" }, `: ${means}`)),
-      ))),
+      total
+        ? shareBar(STANDINGS.map(({ id, tone }) => ({ tone, count: counts[id] })))
+        : h("p", { class: "muted" }, "No resource has its classifiers."),
+      h(
+        "ul",
+        { class: "legend" },
+        shown.map(({ id, tone, word, means }) =>
+          h(
+            "li",
+            { class: `tone-${tone}` },
+            h("span", { class: "swatch", "aria-hidden": "true" }),
+            h(
+              "span",
+              null,
+              h("strong", null, grouped(counts[id])),
+              ` ${word}`,
+              id !== "as_wanted" && h("span", { class: "muted" }, `: ${means}`),
+            ),
+          ),
+        ),
+      ),
     ),
   );
 }
@@ -173,11 +215,23 @@ const REPAIR_COLUMNS = [
   { title: "When", cell: (entry) => [ageSince(entry.at, context.now()), " ago"] },
 ];
 
-/** @param {TagsObject} object @param {string} id @param {string} title @param {Column[]} columns @param {any[]} entries */
+/**
+ * @param {TagsObject} object @param {string} id @param {string} title @param {Column[]} columns @param {any[]} entries
+ */
 function buildTable(object, id, title, columns, entries) {
   if (!entries.length) return null;
-  const rows = entries.map((entry, index) => h("tr", { hidden: index >= FEW }, columns.map(({ title: name, cell }) => h("td", { data: { title: name } }, cell(entry)))));
-  const more = h("button", { type: "button", class: "quiet", hidden: entries.length <= FEW, on: { click: showAll } }, `Show all ${grouped(entries.length)}`);
+  const rows = entries.map((entry, index) =>
+    h(
+      "tr",
+      { hidden: index >= FEW },
+      columns.map(({ title: name, cell }) => h("td", { data: { title: name } }, cell(entry))),
+    ),
+  );
+  const more = h(
+    "button",
+    { type: "button", class: "quiet", hidden: entries.length <= FEW, on: { click: showAll } },
+    `Show all ${grouped(entries.length)}`,
+  );
   function showAll() {
     for (const row of rows) row.hidden = false;
     more.hidden = true;
@@ -186,7 +240,20 @@ function buildTable(object, id, title, columns, entries) {
     "details",
     { class: "finding", id: `${id}-${object.key}` },
     h("summary", null, title, h("span", { class: "count" }, grouped(entries.length))),
-    h("table", { class: "table" }, h("thead", null, h("tr", null, columns.map((column) => h("th", { scope: "col" }, column.title)))), h("tbody", null, rows)),
+    h(
+      "table",
+      { class: "table" },
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          columns.map((column) => h("th", { scope: "col" }, column.title)),
+        ),
+      ),
+      h("tbody", null, rows),
+    ),
     more,
   );
 }

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate as pattern_of
+from functools import cache
 from typing import Any
 
 from freehold.engine import errors as engine_errors
@@ -78,7 +79,12 @@ class AwsErrorRule:
 
 
 def _matches(pattern: str, code: str) -> bool:
-    return pattern == code or ("*" in pattern and re.fullmatch(pattern_of(pattern), code) is not None)
+    return pattern == code or ("*" in pattern and _compile(pattern).fullmatch(code) is not None)
+
+
+@cache  # the table has more patterns than fnmatch and re keep
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern_of(pattern))
 
 
 def _rule(
