@@ -99,11 +99,20 @@ class Subject:
 def build_command(subject: Subject, *words: str, name: str | None = None) -> str:
     """Build a command of ours about an object: the words, and its name."""
     named = f"{subject.kind}/{subject.name}" if name is None else name
-    return _join("freehold", *words, named, *_namespace(subject))
+    return _join("freehold", *words, named, *_namespace(subject)) if _is_word(named) else ""
 
 
 def _join(*words: str) -> str:
-    return " ".join(map(quote, words))
+    """Join words to a command. It is empty where one of them is none."""
+    return " ".join(map(quote, words)) if all(map(str.isprintable, words)) else ""
+
+
+def _is_word(text: str) -> bool:
+    """Return whether somebody's text can be a word of a command that is pasted.
+
+    A terminal acts on control characters whatever quotes are around them, and what begins with ``-`` is an option.
+    """
+    return text.isprintable() and not text.startswith("-")
 
 
 def _namespace(subject: Subject) -> tuple[str, ...]:
@@ -116,8 +125,13 @@ def _look_at_tree(subject: Subject) -> str:
 
 def _resolve(subject: Subject) -> str:
     line = subject.line
-    resource = () if line is None else (line.id or line.name,)
+    named = "" if line is None else line.id or line.name
+    resource = (named,) if named and _is_word(named) else ()  # without it, the command says what there is to resolve
     return _join("freehold", "resolve", f"{subject.kind}/{subject.name}", *resource, *_namespace(subject))
+
+
+def _begin_anew(subject: Subject) -> str:
+    return build_command(subject, "resolve", "--new-cluster")
 
 
 def _plan_collection(subject: Subject) -> str:
@@ -125,7 +139,8 @@ def _plan_collection(subject: Subject) -> str:
 
 
 def _enable_collection(subject: Subject) -> str:
-    return _join("freehold", "gc", "enable", "--cluster-name", subject.cluster, *_namespace(subject))
+    words = ("freehold", "gc", "enable", "--cluster-name", subject.cluster, *_namespace(subject))
+    return _join(*words) if _is_word(subject.cluster) else ""
 
 
 def _list_keys(subject: Subject) -> str:
@@ -144,6 +159,8 @@ def _unpause(subject: Subject) -> str:
     if names.PAUSED_ANNOTATION in subject.raw["metadata"]["annotations"]:
         where = (subject.kind.lower(), subject.name, *_namespace(subject))
         return _join("kubectl", "annotate", *where, f"{names.PAUSED_ANNOTATION}-")
+    if not _is_word(subject.cluster):
+        return ""
     patch = '{"spec":{"paused":null}}'
     clusters = f"clusters.{names.CLUSTER_API_GROUP}"
     return _join("kubectl", "patch", clusters, subject.cluster, *_namespace(subject), "--type=merge", "-p", patch)
@@ -189,8 +206,10 @@ ADVICE: Final[Mapping[str, Advice]] = {
     names.REASON_INVALID_SPEC: Advice(_BLOCKED, _CORRECT),
     names.REASON_WAITING_FOR_CLUSTER: Advice(_BLOCKED, "Create the Cluster that refers to it.", _get_yaml),
     names.REASON_FOREIGN: Advice(_CONFLICT, "Rename or remove that Secret: it is not this object's.", _get_yaml),
-    IdentityProblem.LOST: Advice(_BLOCKED, "Put the annotation back from a backup, or let it begin anew.", _resolve),
-    IdentityProblem.COPIED: Advice(_CONFLICT, "Decide: a cluster of its own, or in place of its original.", _resolve),
+    IdentityProblem.LOST: Advice(_BLOCKED, "Put the annotation back from a backup, or let it begin anew.", _begin_anew),
+    IdentityProblem.COPIED: Advice(
+        _CONFLICT, "Decide: a cluster of its own, or in place of its original.", _begin_anew
+    ),
     IdentityProblem.CORRUPT: Advice(_BLOCKED, "Put the annotation back from a backup.", _get_yaml),
     "AccountChanged": Advice(_CREDENTIALS, "Give the operator the credentials of the account that has its resources."),
     "InternalError": Advice(_BLOCKED, "A defect of Freehold: report it with what the operator logs."),

@@ -27,8 +27,9 @@ from freehold.page.stored_object import MOST_RESOURCES, as_mapping, cut_name, cu
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.collection_condition import observe_collection
 from freehold.providers.objects.gate import find_cluster_name
+from freehold.providers.objects.identity import is_own
 from freehold.providers.registry import SERVED, object_kind_of
-from freehold.view.journal_view import describe_proof, match_lines, read_journal
+from freehold.view.journal_view import describe_proof, match_lines, name_owner, read_journal
 from freehold.view.object_view import Line, View, view
 
 _SERVED: Final = {each.kind: each for each in SERVED}
@@ -93,18 +94,47 @@ def build_deletion(
     """
     stored = read_stored(resource, raw)
     seen, journal, subject = view(stored), read_journal(stored), Subject(stored)
-    items = {} if journal is None else _build_items(journal, seen.lines, ring)
-    waves = [] if journal is None else find_waves(journal)
+    untouched = _explain_untouched(stored, journal)
+    items = {} if journal is None or untouched else _build_items(journal, seen.lines, ring)
+    waves = [] if journal is None or untouched else find_waves(journal)
     going = [[items[key] for key in sorted(wave) if items[key].action is not Action.KEEP] for wave in waves]
     shown, left_out = _cut_waves(going)
+    staying = _leave_all(seen, untouched) if untouched else _find_staying(journal, items, seen)
+    notes = [untouched] if untouched else [*_find_pause(stored), *_find_notes(stored, journal, left_out)]
     return {
         "waves": [[item.to_json() for item in wave] for wave in shown],
-        "stays": [item.to_json() for item in _find_staying(journal, items, seen)[:MOST_RESOURCES]],
+        "stays": [item.to_json() for item in staying[:MOST_RESOURCES]],
         "collection": _build_collection(stored, seen, journal, settings, around),
         "command": build_command(subject, "down"),
         "plan_command": build_command(subject, "plan", "--down"),
-        "notes": [*_describe_machines(stored, others), *_find_notes(stored, journal, left_out)],
+        "notes": [*([] if untouched else _describe_machines(stored, others)), *notes],
     }
+
+
+def _explain_untouched(stored: Json, journal: Journal | None) -> str:
+    """Explain why the operator deletes nothing for the object, whatever its journal says; empty where it does."""
+    manager = stored["metadata"]["annotations"].get(names.MANAGED_BY_ANNOTATION)
+    if manager is not None and manager != names.MANAGED_BY_FREEHOLD:
+        return f"something else manages it (annotation {names.MANAGED_BY_ANNOTATION}): nothing is deleted by Freehold"
+    if journal is not None and not is_own(stored, journal):
+        owner = name_owner(journal)
+        return f"its journal is a copy of that of {owner}: nothing is deleted for it before a person has decided"
+    return ""
+
+
+def _leave_all(seen: View, why: str) -> list[Item]:
+    """List what the status shows as left alone, for this reason."""
+    return [
+        Item(key, cut_name(line.kind), cut_name(line.name), cut_name(line.id), Action.LEAVE, cut_text(why))
+        for line, key in zip(seen.lines, choose_keys(seen.lines), strict=True)
+        if line.id and line.state not in ("Gone", "NotCreated") and line.kind != EXTERNAL
+    ]
+
+
+def _find_pause(stored: Json) -> list[str]:
+    paused = find_condition(stored["status"]["conditions"], names.PAUSED) or {}
+    is_paused = names.PAUSED_ANNOTATION in stored["metadata"]["annotations"] or paused.get("status") == "True"
+    return ["it is paused: a delete waits until the pause is lifted"] if is_paused else []
 
 
 def find_waves(journal: Journal) -> list[list[NodeKey]]:

@@ -15,7 +15,8 @@ from freehold.page.edges import choose_keys, find_edges, find_waits
 from freehold.page.history import Bar, History, Operation, RepairNote
 from freehold.page.rows import ReadTime, build_row_of_stored, same_time
 from freehold.page.stored_object import MOST_RESOURCES, as_mapping, cut_name, cut_text, read_stored
-from freehold.view.journal_view import describe_proof, match_lines, read_journal
+from freehold.providers.objects.identity import is_own
+from freehold.view.journal_view import describe_proof, match_lines, name_owner, read_journal
 from freehold.view.object_view import Line, read_seconds, view
 
 MOST_CONDITIONS: Final = 50
@@ -49,7 +50,7 @@ def build_detail(
         "owner": _find_owner(stored, journal),
         "account": cut_name(_find_account(stored, journal)),
         "endpoint": cut_name(seen.endpoint),
-        "resources": _build_resources(lines, keys, requires, _find_proofs(journal, lines, ring), repairs),
+        "resources": _build_resources(lines, keys, requires, _find_proofs(stored, journal, lines, ring), repairs),
         "history": _tell_history(history or _guess_history(stored, lines, keys, row.created), requires),
         "notes": [cut_text(each) for each in _find_notes(stored, seen.notes, len(seen.lines), journal)],
     }
@@ -99,11 +100,13 @@ def _drift(note: RepairNote) -> Json:
     }
 
 
-def _find_proofs(journal: Journal | None, lines: Sequence[Line], ring: KeyRing | None) -> dict[int, str]:
+def _find_proofs(stored: Json, journal: Journal | None, lines: Sequence[Line], ring: KeyRing | None) -> dict[int, str]:
     """Find by line what the ownership of its resource rests on."""
     if journal is None:
         return {}
     found = match_lines(journal, lines)
+    if not is_own(stored, journal):
+        return dict.fromkeys(found.values(), f"none: its record is of {name_owner(journal)}")
     return {
         index: describe_proof(NodeKey.parse(node), journal.entries[NodeKey.parse(node)], journal, ring)
         for node, index in found.items()
@@ -134,6 +137,8 @@ def _find_notes(stored: Json, notes: Sequence[str], lines: int, journal: Journal
     found = list(notes[:MOST_CONDITIONS])
     if journal is None and names.JOURNAL_ANNOTATION in stored["metadata"]["annotations"]:
         found.append(_UNREADABLE)
+    if journal is not None and not is_own(stored, journal):
+        found.append(f"its journal is a copy of that of {name_owner(journal)}, and proves nothing of this object")
     if lines > MOST_RESOURCES:
         found.append(f"{lines - MOST_RESOURCES} more resources are not shown")
     return found

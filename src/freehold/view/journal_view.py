@@ -69,6 +69,12 @@ def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) 
     return "record signed" if signed else "record NOT signed by the operator"
 
 
+def name_owner(journal: Journal) -> str:
+    """Name the object whose journal it is: it can be another one than that which carries a copy of it."""
+    owner = journal.owner
+    return f"{owner.kind} {owner.namespace}/{owner.name}"
+
+
 @dataclass(frozen=True)
 class _Edges:
     """The indexes of the lines that one requires, and of the one that carries its mark."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from freehold.cli.commands.tree import find_proofs
 from freehold.cli.output.terminal import choose_painter, plain
 from freehold.cli.output.tree import remarks, tree_lines
 from freehold.engine.journal import Entry, Journal, RecordState, dumps
@@ -95,6 +96,14 @@ def test_a_forged_journal_with_a_circle_is_shown_all_the_same() -> None:
     seen = view(_object(ROWS, circle))
     lines = tree_lines(seen, {}, parents(_object(ROWS, circle), seen.lines), 0.0)
     assert all(any(f"/{row['name']} " in line for line in lines) for row in ROWS)
+
+
+def test_copied_journal_proves_nothing() -> None:
+    """The operator deletes nothing of the copy, so its tree claims no proof."""
+    obj = _object(ROWS)
+    assert all("read back" in proof for proof in find_proofs(obj, None).values())
+    obj["metadata"]["name"] = "copy"
+    assert set(find_proofs(obj, None).values()) == {"none: its record is of K n/a"}
 
 
 UUID = "0e9cf99a-6e3a-4d56-aaaf-bf534e81d45d"

@@ -121,6 +121,31 @@ def test_journal_that_cannot_be_read_is_told(page_world: PageWorld) -> None:
     assert plan["notes"] == ["its journal cannot be read: a delete does nothing before a person has put it back"]
 
 
+def test_copied_journal_deletes_nothing(page_world: PageWorld) -> None:
+    watched = page_world.watched["ready"]
+    raw = copy.deepcopy(watched.raw)
+    raw["metadata"] |= {"name": "copy", "uid": "another"}
+    plan = build_deletion(watched.resource, raw, RING, SETTINGS)
+    assert plan["waves"] == []
+    assert {each["action"] for each in plan["stays"]} == {"leave"}
+    assert "copy of that of AWSCluster default/prod" in plan["notes"][0]
+
+
+def test_object_that_something_else_manages_loses_nothing(page_world: PageWorld) -> None:
+    plan = changed(page_world.watched["ready"], nothing, **{names.MANAGED_BY_ANNOTATION: "capa"})
+    assert plan["waves"] == []
+    assert {each["action"] for each in plan["stays"]} == {"leave"}
+    assert "something else manages it" in plan["notes"][0]
+    plan = changed(page_world.watched["ready"], nothing, **{names.MANAGED_BY_ANNOTATION: names.MANAGED_BY_FREEHOLD})
+    assert plan["waves"]
+
+
+def test_pause_is_told(page_world: PageWorld) -> None:
+    plan = changed(page_world.watched["ready"], nothing, **{names.PAUSED_ANNOTATION: ""})
+    assert plan["notes"][0] == "it is paused: a delete waits until the pause is lifted"
+    assert plan["waves"], "what it would take is shown all the same"
+
+
 def test_object_that_was_never_served_has_nothing(page_world: PageWorld) -> None:
     plan = page_world.watched["keyless"].deletion()
     assert (plan["waves"], plan["stays"]) == ([], [])

@@ -101,6 +101,15 @@ def test_record_that_somebody_wrote_is_told(page_world: PageWorld) -> None:
     assert "NOT signed" in resource(look(watched, with_journal(watched, forge)), "vpc")["proof"]
 
 
+def test_copied_journal_proves_nothing(page_world: PageWorld) -> None:
+    watched = page_world.watched["ready"]
+    raw = copy.deepcopy(watched.raw)
+    raw["metadata"] |= {"name": "copy", "uid": "another"}
+    detail = look(watched, raw)
+    assert {each["proof"] for each in detail["resources"]} == {"none: its record is of AWSCluster default/prod"}
+    assert any("copy of that of AWSCluster default/prod" in note for note in detail["notes"])
+
+
 def test_journal_that_cannot_be_read_is_told(page_world: PageWorld) -> None:
     watched = page_world.watched["ready"]
     detail = look(watched, with_journal(watched, lambda journal: journal.pop("owner")))

@@ -23,6 +23,7 @@ from freehold.page.history import Histories
 from freehold.page.rows import Row, build_row
 from freehold.page.stored_object import MOST_RESOURCES, key_of_stored, read_stored
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
+from freehold.providers.objects.identity import IdentityProblem
 from freehold.providers.objects.served_resources import resource_of
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 from freehold.view.object_view import ViewPhase
@@ -204,6 +205,28 @@ def test_command_quotes_what_a_shell_would_read() -> None:
     raw = stored({"conditions": [ready("False", "QuotaReached")]}, name="a; rm -rf /", namespace="$(id)")
     (need,) = build_row(CLUSTERS, raw, NOW).needs
     assert shlex.split(need.command) == ["freehold", "tree", "AWSCluster/a; rm -rf /", "-n", "$(id)"]
+
+
+@pytest.mark.parametrize("ident", ["--new-cluster", "\x1b[201~\x03touch x\n#", "a\ntouch x\n", "\u202ea"])
+def test_id_that_a_terminal_or_the_command_would_act_on_is_in_no_command(ident: str) -> None:
+    row = {"kind": "vpc", "name": "a", "id": ident, "state": "Blocked", "reason": Reason.NOT_OWNED.value}
+    raw = stored({"conditions": [ready("False", "NotReady")], "resources": [row]})
+    (need,) = build_row(CLUSTERS, raw, NOW).needs
+    assert need.command == "freehold resolve AWSCluster/demo -n default"
+
+
+@pytest.mark.parametrize("reason", [IdentityProblem.LOST, IdentityProblem.COPIED])
+def test_identity_is_decided_by_the_command_that_knows_of_it(reason: IdentityProblem) -> None:
+    (need,) = build_row(CLUSTERS, stored({"conditions": [ready("False", reason.value)]}), NOW).needs
+    assert need.command == "freehold resolve --new-cluster AWSCluster/demo -n default"
+
+
+@pytest.mark.parametrize("name", ["-x", "a\x03b"])
+def test_owner_that_is_no_word_of_a_command_has_none(name: str) -> None:
+    owner = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": name}
+    for reason in (names.REASON_PAUSED, Reason.COLLECTION_HELD, Reason.COLLECTION_UNREADABLE):
+        raw = stored({"conditions": [ready("False", str(reason))]}, ownerReferences=[owner])
+        assert [need.command for need in build_row(CLUSTERS, raw, NOW).needs] == [""]
 
 
 @pytest.mark.parametrize("reason", sorted(Reason))

@@ -18,12 +18,14 @@ from freehold.cli.output.hints import hint, hint_for_files
 from freehold.cli.output.terminal import choose_painter, tell, warn, width
 from freehold.cli.output.tree import document, remarks, tree_lines
 from freehold.kube.resources import Json, Key, Resource
+from freehold.providers.objects.identity import is_own
 from freehold.providers.registry import METADATA_RESOURCES, MIRRORS
-from freehold.view.journal_view import parents, proofs
+from freehold.view.journal_view import name_owner, parents, proofs, read_journal
 from freehold.view.object_view import View, view
 
 if TYPE_CHECKING:
     from freehold.cli.objects.manifests import ManifestDocument
+    from freehold.engine.keys import KeyRing
 
 
 def run(words: Sequence[str], filename: Sequence[str], output: str, namespace: str, **where: Unpack[Where]) -> None:
@@ -120,7 +122,7 @@ async def _print(
     target: Access, session: ReadSession, objects: Sequence[Json], output: str, *, as_list: bool = False
 ) -> None:
     ring = await key_ring(target, session)
-    grown = [_Tree(view(obj), proofs(obj, ring), parents(obj, view(obj).lines)) for obj in objects]
+    grown = [_Tree(view(obj), find_proofs(obj, ring), parents(obj, view(obj).lines)) for obj in objects]
     if output != "table":
         shown = [document(each.seen, each.proofs, each.inside) for each in grown]
         if shown or as_list:
@@ -140,3 +142,11 @@ class _Tree:
     seen: View
     proofs: Mapping[str, str]
     inside: Sequence[int | None]
+
+
+def find_proofs(obj: Json, ring: KeyRing | None) -> dict[str, str]:
+    """Find what the ownership of resources rests on, by id: another object's journal proves nothing."""
+    found, journal = proofs(obj, ring), read_journal(obj)
+    if journal is None or is_own(obj, journal):
+        return found
+    return dict.fromkeys(found, f"none: its record is of {name_owner(journal)}")
