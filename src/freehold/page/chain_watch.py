@@ -1,9 +1,14 @@
-"""The check of an audit log's chain while it grows: only what is new is read again, a part at a time."""
+"""The check of an audit log's chain while it grows: only what is new is checked, a part at a time.
+
+What was checked is compared with a digest of its bytes once a minute; where it was edited the check begins anew.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,6 +20,10 @@ from freehold.providers.access.audit_files import find_log_files
 PART_BYTES: Final = 4 << 20
 """Bytes that are checked at a time, about a tenth of a second."""
 
+COMPARE_SECONDS: Final = 60.0
+"""Seconds between two looks whether what was checked was edited since."""
+CHUNK_BYTES: Final = 1 << 20
+
 MOST_LISTED: Final = 20
 """Problems that are listed; the others are counted."""
 
@@ -23,11 +32,16 @@ FileId = tuple[int, int]
 
 @dataclass
 class _CheckedFile:
-    """A file, as far as it is checked. ``seen``: its size and time of change when all of it was."""
+    """A file, as far as it is checked. ``seen``: its size and time of change when all of it was.
+
+    ``digest`` is of its first ``digested`` bytes.
+    """
 
     check: FileCheck
     offset: int = 0
     seen: tuple[int, int] = (0, 0)
+    digest: hashlib.blake2b = field(default_factory=hashlib.blake2b)
+    digested: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,12 +64,10 @@ class ChainState:
 
 @dataclass
 class ChainWatch:
-    """The check of the log at ``path`` with its rotated files. One thread at a time may call ``check_part``.
-
-    A file that was edited and has grown since shows no trace in the new bytes: ``freehold audit --verify`` reads all.
-    """
+    """The check of the log at ``path`` with its rotated files. One thread at a time may call ``check_part``."""
 
     path: Path
+    monotonic: Callable[[], float] = time.monotonic
     _files: dict[FileId, _CheckedFile] = field(default_factory=dict)
     _newest: FileId | None = None
     _must_meet: str = ""
@@ -65,6 +77,7 @@ class ChainWatch:
     _problems: list[str] = field(default_factory=list)
     _wrong: int = 0
     _is_current: bool = False
+    _compared_at: float = 0.0
 
     def describe(self) -> ChainState:
         """Return the state so far."""
@@ -108,10 +121,14 @@ class ChainWatch:
     def _begin_anew_if_changed(self, found: Sequence[tuple[Path, os.stat_result]], ids: Sequence[FileId]) -> None:
         """Begin anew where a file has shrunk, was edited in place, or the newest one is gone."""
         changed = self._newest is not None and self._newest not in ids
-        for (_, stat), ident in zip(found, ids, strict=True):
+        compares = self.monotonic() >= self._compared_at + COMPARE_SECONDS
+        if compares:
+            self._compared_at = self.monotonic()
+        for (path, stat), ident in zip(found, ids, strict=True):
             state = self._files.get(ident)
             if state is not None:
                 edited = state.seen[0] == stat.st_size and state.seen[1] != stat.st_mtime_ns
+                edited = edited or (compares and _is_edited(path, state))
                 changed = changed or stat.st_size < state.offset or edited
         if not changed:
             return
@@ -138,6 +155,8 @@ class ChainWatch:
                     break
                 state.offset = file.tell()
                 self._check_line(path, state.check, line)
+        _add_bytes(path, state.digest, state.digested, state.offset)
+        state.digested = state.offset
         return state.offset - begin
 
     def _check_line(self, path: Path, check: FileCheck, line: bytes | LongLine) -> None:
@@ -154,3 +173,19 @@ class ChainWatch:
         self._wrong += 1
         if len(self._problems) < MOST_LISTED:
             self._problems.append(problem)
+
+
+def _is_edited(path: Path, state: _CheckedFile) -> bool:
+    """Return whether the bytes that were checked are other ones now."""
+    now = hashlib.blake2b()
+    _add_bytes(path, now, 0, state.digested)
+    return now.digest() != state.digest.digest()
+
+
+def _add_bytes(path: Path, digest: hashlib.blake2b, begin: int, end: int) -> None:
+    """Add the bytes of a part of a file to a digest."""
+    with path.open("rb") as file:
+        file.seek(begin)
+        while begin < end and (chunk := file.read(min(CHUNK_BYTES, end - begin))):
+            digest.update(chunk)
+            begin += len(chunk)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 
 from aiohttp import web
@@ -17,6 +19,8 @@ from freehold.page.feed import Feed
 from freehold.page.gate import Gate, GateUnavailable, Places, Rights, TokenRefused, Viewer
 
 MOST_STREAMS = 100
+MOST_OF_ONE = 20
+"""Streams of one viewer: whoever has a token and many connections keeps nobody else out."""
 BEAT_SECONDS = 5.0
 SLOW_SECONDS = 30.0
 """Seconds for which a viewer may take nothing before its stream is ended."""
@@ -35,6 +39,8 @@ class Streams:
         self._now = now
         self._beat = beat
         self._closing = False
+        self._open: Counter[str] = Counter()
+        """How many each viewer has."""
 
     def close(self) -> None:
         """End all streams."""
@@ -43,12 +49,10 @@ class Streams:
 
     async def serve(self, request: web.Request, viewer: Viewer, token: str) -> web.StreamResponse:
         """Send what changes until the viewer goes, its token is refused, or ``close``. Raises Problem."""
-        if self._feed.viewers >= MOST_STREAMS:
-            sentence = f"{MOST_STREAMS} viewers look at this page already: close one, or try again later"
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
+        self._refuse_too_many(viewer)
         headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", **SAFETY, **UNKEPT}
         response = web.StreamResponse(headers=headers)
-        with self._feed.watch():
+        with self._feed.watch(), self._counted(viewer.name):
             stream = _Stream(self._feed, response, _read_place(request))
             await stream.read_rights(viewer)
             await response.prepare(request)
@@ -62,6 +66,26 @@ class Streams:
                 if request.transport is not None:
                     request.transport.abort()
         return response
+
+    def _refuse_too_many(self, viewer: Viewer) -> None:
+        sentence = ""
+        if self._feed.viewers >= MOST_STREAMS:
+            sentence = f"{MOST_STREAMS} viewers look at this page already: close one, or try again later"
+        elif self._open[viewer.name] >= MOST_OF_ONE:
+            sentence = f"{viewer.name} looks at this page in {MOST_OF_ONE} tabs already: close one"
+        if sentence:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
+
+    @contextmanager
+    def _counted(self, name: str) -> Iterator[None]:
+        """Count a stream of the viewer for the length of the block."""
+        self._open[name] += 1
+        try:
+            yield
+        finally:
+            self._open[name] -= 1
+            if not self._open[name]:
+                del self._open[name]
 
     async def _follow(self, stream: _Stream, token: str) -> None:
         """Send what changes, and beats. Raises TokenRefused, GateUnavailable, ConnectionError."""

@@ -313,6 +313,21 @@ def test_what_becomes_of_a_log_that_was_checked_is_seen(log: Path, meddle: Calla
     assert found.verified is False and found.problems
 
 
+def test_an_old_line_that_is_edited_before_a_new_one_is_written_is_seen_within_a_minute(log: Path) -> None:
+    write(log, "a", "b", "c")
+    now = [1000.0]
+    watch = ChainWatch(log, lambda: now[0])
+    assert check(watch).verified is True
+    new = log.with_name("new")
+    new.write_bytes(log.read_bytes())
+    write(new, "d")
+    log.write_text(new.read_text().replace('"b"', '"B"'))
+    assert check(watch).verified is True, "only what is new is checked at once"
+    now[0] += chain_watch.COMPARE_SECONDS
+    found = check(watch)
+    assert found.verified is False and any("line 2:" in each for each in found.problems), found.problems
+
+
 @pytest.mark.parametrize("copies", [False, True], ids=["renamed", "copied and truncated"])
 def test_a_rotation_is_no_trouble(log: Path, copies: bool) -> None:
     watch, rotated = ChainWatch(log), log.with_name("audit.jsonl.1")

@@ -18,7 +18,7 @@ from harness.page_server import SECONDS, EventReader, ServedFeed, serve_feed
 
 @pytest.fixture
 def gate() -> ReaderGate:
-    return ReaderGate({"right": Reader(everywhere=True), "of-a": Reader(namespaces=["a"])})
+    return ReaderGate({"right": Reader(everywhere=True), "of-a": Reader(name="reader of a", namespaces=["a"])})
 
 
 @pytest_asyncio.fixture
@@ -136,6 +136,19 @@ async def test_one_more_than_the_bound_is_told_so(page: ServedFeed, monkeypatch:
         answer = await page.session.get(f"{page.url}/api/stream", headers=page.headers())
         assert answer.status == 503
         assert (await answer.json())["problem"].startswith("2 viewers look at this page already")
+
+
+async def test_no_viewer_has_all_streams(page: ServedFeed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams_module, "MOST_OF_ONE", 2)
+    async with page.stream(), page.stream():
+        answer = await page.session.get(f"{page.url}/api/stream", headers=page.headers())
+        assert answer.status == 503
+        assert "in 2 tabs already: close one" in (await answer.json())["problem"]
+        async with page.stream(page.feed.seq, token="of-a") as another:
+            assert (await another.read_any())[0] == "beat"
+    await wait_for(page, 0)
+    async with page.stream(page.feed.seq) as again:
+        assert (await again.read_any())[0] == "beat"
 
 
 async def test_a_viewer_who_takes_nothing_holds_nobody_up_and_is_dropped(
