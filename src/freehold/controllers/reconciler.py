@@ -30,7 +30,7 @@ from freehold.controllers.observation_log import LookLog, LookOutcome
 from freehold.controllers.pass_events import find_events
 from freehold.controllers.person_decisions import read_decisions, record_conclusions
 from freehold.controllers.record_guard import ObjectHandle, Recorder, RecordGuard, Rings, subject_of
-from freehold.controllers.repairs import RepairWatch, ignore_repairs
+from freehold.controllers.repairs import RepairWatch, ignore_repairs, name_repairs
 from freehold.controllers.secret_reader import NamespaceSecrets
 from freehold.controllers.secret_writer import SecretWriter
 from freehold.engine import engine
@@ -321,8 +321,7 @@ class Reconciler:
         report = PassReport(plan, done.journal, done.outcomes, around=proceed.around)
         report = await self._keep_secrets(current, proceed, report)
         if done.repaired:
-            named = {(key.kind, plan.graph.title(key)): those for key, those in done.repaired.items()}
-            self._on_repair(self._served.kind, key_of(document.raw), named)
+            self._on_repair(self._served.kind, key_of(document.raw), name_repairs(done, plan.graph))
         seen = LookOutcome.FULL_LOOK if done.looked else LookOutcome.STATUS_ONLY
         await self._write(document, adapter.build_status(document.raw, report, self._now()), seen)
         known.generation = generation_of(document.raw)  # the endpoint is ours: no news
