@@ -52,7 +52,7 @@ class Streams:
         self._refuse_too_many(viewer)
         headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", **SAFETY, **UNKEPT}
         response = web.StreamResponse(headers=headers)
-        with self._feed.watch(), self._counted(viewer.name):
+        with self._feed.watch(), self._count_stream(viewer.name):
             stream = _Stream(self._feed, response, _read_place(request))
             await stream.read_rights(viewer)
             await response.prepare(request)
@@ -77,7 +77,7 @@ class Streams:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
 
     @contextmanager
-    def _counted(self, name: str) -> Iterator[None]:
+    def _count_stream(self, name: str) -> Iterator[None]:
         """Count a stream of the viewer for the length of the block."""
         self._open[name] += 1
         try:
