@@ -47,7 +47,7 @@ def make(world: Laptop, viewer: Viewer, name: str, zones: int = 1) -> None:
 def test_a_create_is_watched_to_its_end(viewer: Viewer, world: Laptop) -> None:
     viewer.open(world.url)
     viewer.sees("There are no objects|Nobody has to act")
-    world.slow_down("ec2.CreateNatGateway", 6.0)
+    world.slow_down("ec2.CreateNatGateway", 15.0)
     world.apply("watched", network={"vpc": {"availabilityZoneUsageLimit": 1}})
     viewer.sees("Progressing", state("watched"))
     viewer.click(f"{row('watched')} a")

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from e2e_client import Kubectl
 from e2e_operator_lab import CRD, Cloud, staged
-from e2e_servers import Server, steady_port, write_kubeconfig
-from test_e2e_operator_life import embedded, once_each
+from e2e_servers import steady_port
+from test_e2e_operator_life import once_each, own_server
 
 Json = dict[str, Any]
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]  # `make edits`
@@ -36,8 +36,7 @@ def test_a_crd_of_another_version_is_served(
 ) -> None:
     """It becomes Ready, is at rest then, and its delete leaves nothing."""
     with contextlib.ExitStack() as stack:
-        url = stack.enter_context(embedded(tmp_path, steady_port()))
-        server = Server("embedded", write_kubeconfig(tmp_path / "kubeconfig", url), url, controllers=True)
+        server = stack.enter_context(own_server(tmp_path, steady_port()))
         definition = yaml.safe_load(CRD.read_text())
         for version in definition["spec"]["versions"]:
             change(version["schema"]["openAPIV3Schema"])

@@ -10,9 +10,9 @@ import pytest
 from e2e_client import Kubectl
 from e2e_operator_lab import KIND, Cloud, Stage, is_ready, powervs, staged
 from e2e_rights import judged, shipped_rights
-from e2e_servers import PATIENCE, PATIENTLY, Server, ended, steady_port, until, write_kubeconfig
+from e2e_servers import PATIENCE, PATIENTLY, ended, steady_port, until
 from test_e2e_leadership import Replica, count_held, create, find_leader, replicas
-from test_e2e_operator_life import CRD, embedded, once_each
+from test_e2e_operator_life import CRD, embedded, once_each, own_server
 
 from freehold.install.options import InstallOptions
 
@@ -48,8 +48,7 @@ def test_an_api_server_that_is_gone_for_longer_than_the_lease(cloud: Cloud, home
     """The leader ends without it; the one that follows waits, leads when it is back, and makes nothing twice."""
     port = steady_port()
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
-        url = first.enter_context(embedded(tmp_path, port))
-        server = Server("embedded", write_kubeconfig(tmp_path / "kubeconfig", url), url, controllers=True)
+        server = first.enter_context(own_server(tmp_path, port))
         Kubectl(server, "default", home).run("create", "-f", str(CRD.parent))
         stage = last.enter_context(staged(server, cloud, home, tmp_path))
         alive = last.enter_context(replicas(stage, tmp_path, 2))

@@ -151,8 +151,7 @@ def test_the_api_server_restarts(cloud: Cloud, home: Path, tmp_path: Path) -> No
     """Watches break, writes fail, and all continues when it is back."""
     port = steady_port()
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
-        url = first.enter_context(embedded(tmp_path, port))
-        server = Server("embedded", write_kubeconfig(tmp_path / "kubeconfig", url), url, controllers=True)
+        server = first.enter_context(own_server(tmp_path, port))
         Kubectl(server, "default", home).run("create", "-f", str(CRD.parent))
         stage = last.enter_context(staged(server, cloud, home, tmp_path))
         last.enter_context(stage.operator())
@@ -166,6 +165,13 @@ def test_the_api_server_restarts(cloud: Cloud, home: Path, tmp_path: Path) -> No
             once_each(cloud, stage.name)
             stage.delete()
             last.close()
+
+
+@contextlib.contextmanager
+def own_server(folder: Path, port: int) -> Iterator[Server]:
+    """An embedded API server of this test alone, which it may stop."""
+    with embedded(folder, port) as url:
+        yield Server("embedded", write_kubeconfig(folder / "kubeconfig", url), url, controllers=True)
 
 
 @contextlib.contextmanager
