@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 from e2e_client import Http, Kubectl
 from e2e_operator_lab import (
     CLUSTER_CRD,
@@ -28,7 +27,7 @@ from e2e_operator_lab import (
     simulated_cloud,
     staged,
 )
-from e2e_servers import PATIENCE, PATIENTLY, Server, chosen, kubectl_missing, running
+from e2e_servers import PATIENTLY, Server, chosen, kubectl_missing, new_namespace, running
 from e2e_widgets import widget_crd
 
 
@@ -78,12 +77,8 @@ def group(server: Server, home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def namespace(server: Server) -> Iterator[str]:
-    name = f"e2e-{uuid.uuid4().hex[:8]}"
-    url = f"{server.url}/api/v1/namespaces"
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    requests.post(url, json=body, timeout=PATIENCE).raise_for_status()
-    yield name
-    requests.delete(f"{url}/{name}", timeout=PATIENCE).raise_for_status()
+    with new_namespace(server) as name:
+        yield name
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -101,6 +102,17 @@ def write_kubeconfig(path: Path, url: str, token: str = "", authority: Path | No
     }
     path.write_text(json.dumps(body))
     return str(path)
+
+
+@contextlib.contextmanager
+def new_namespace(server: Server) -> Iterator[str]:
+    """Create a namespace for the length of the block, and yield its name."""
+    name = f"e2e-{uuid.uuid4().hex[:8]}"
+    url = f"{server.url}/api/v1/namespaces"
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    requests.post(url, json=body, timeout=PATIENCE).raise_for_status()
+    yield name
+    requests.delete(f"{url}/{name}", timeout=PATIENCE).raise_for_status()
 
 
 @contextlib.contextmanager

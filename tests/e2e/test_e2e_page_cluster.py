@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,7 @@ import pytest
 import requests
 from e2e_lookers import Json, Lookers, looking
 from e2e_operator_lab import ServeOptions, powervs
-from e2e_servers import PATIENCE, Server
+from e2e_servers import PATIENCE, Server, new_namespace
 
 from freehold.api.names import WATCH_FILTER_LABEL
 from freehold.controllers.app import Operator
@@ -49,12 +48,8 @@ def lookers(server: Server, our_crds: None) -> Iterator[Lookers]:
 
 @pytest.fixture
 def other_namespace(server: Server) -> Iterator[str]:
-    name = f"e2e-{uuid.uuid4().hex[:8]}"
-    url = f"{server.url}/api/v1/namespaces"
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    requests.post(url, json=body, timeout=PATIENCE).raise_for_status()
-    yield name
-    requests.delete(f"{url}/{name}", timeout=PATIENCE).raise_for_status()
+    with new_namespace(server) as name:
+        yield name
 
 
 @pytest.fixture

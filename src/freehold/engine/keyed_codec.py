@@ -82,7 +82,7 @@ class KeyedCodec:
         return _carried_key(kind, ident).removeprefix(f"{CARRIED}{kind}.")
 
     def read(self, tags: Collection[str]) -> Marks:
-        return _read(frozenset(tags))
+        return _parse_marks(frozenset(tags))
 
     def is_mark(self, tag: str) -> bool:
         return self.key(tag).startswith(PREFIX)
@@ -99,7 +99,7 @@ class KeyedCodec:
 
 
 @lru_cache(maxsize=4096)  # a pass asks many times for the tags of one resource, and the next pass finds the same ones
-def _read(tags: frozenset[str]) -> Marks:
+def _parse_marks(tags: frozenset[str]) -> Marks:
     found = tag_map(tags)
     return Marks(
         owners=frozenset({found[OWNER]} if found.get(OWNER) else ()),

@@ -44,7 +44,7 @@ NO_NAMESPACE = "-"
 
 @dataclass(frozen=True)
 class PageFacts:
-    """What a session is told of the process. ``started`` is domain time; ``simulated``: its clouds are simulated.
+    """Facts of the process that a session is told. ``started`` is domain time; ``simulated``: its clouds are simulated.
 
     ``where`` says which options the commands on the page need, empty for none.
     """
@@ -177,7 +177,7 @@ class PageApi:
         def may_see(kind: str, namespace: str) -> bool:
             return rights.allow(kind, namespace) or rights.everywhere >= kinds
 
-        return await build_json(request, await self._audit.read(asked, may_see))
+        return await build_json(request, await self._audit.read_lines(asked, may_see))
 
     def _list_places(self, key: str) -> Mapping[Resource, Collection[str]]:
         """List all places of which lines may tell: also of objects that have gone, as the one of this key may have."""

@@ -72,7 +72,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a command is about: an object, by ``raw``, and one of its resources; None for all of it."""
+    """The subject of a command: an object, by ``raw``, and one of its resources; None for all of it."""
 
     raw: Json
     line: Line | None = None
@@ -168,7 +168,7 @@ def _unpause(subject: Subject) -> str:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a reason."""
+    """Advice about a reason."""
 
     urgency: Urgency
     do: str
@@ -216,7 +216,7 @@ ADVICE: Final[Mapping[str, Advice]] = {
     names.RECOVERED: Advice(Urgency.PAUSED, "Apply its manifest, or delete it.", _look_at_tree),
     names.REASON_PAUSED: Advice(Urgency.PAUSED, "Lift the pause when its work is done.", _unpause),
 }
-"""What to do, by the reason of a condition or a resource."""
+"""Advice by the reason of a condition or a resource."""
 UNKNOWN_REASON: Final = Advice(_BLOCKED, "Follow what the message says.")
 
 _TAG_CONFLICTS: Final = frozenset(

@@ -33,7 +33,7 @@ class AuditReader:
         self._checking: asyncio.Task[None] | None = None
         self._reads = asyncio.Semaphore(_READS_AT_ONCE)
 
-    async def read(self, query: AuditQuery, may_see: MaySee) -> Json:
+    async def read_lines(self, query: AuditQuery, may_see: MaySee) -> Json:
         """Answer a question. ``may_see`` is called in another thread."""
         if not self._paths:
             return self._answer(_NOTHING, problem=_NO_LOG)

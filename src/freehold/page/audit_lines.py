@@ -31,7 +31,7 @@ _OPERATOR: Final = "freehold"
 _CURSOR: Final = re.compile(r"\d{1,20}\.\d{1,20}\.\d{1,18}(?:_\d{1,20}\.\d{1,20}\.\d{1,18}){0,7}", re.ASCII)
 
 MaySee = Callable[[str, str], bool]
-"""Whether a viewer may see objects of a kind in a namespace; asked with two empty ones: whatever there is."""
+"""Judge of whether a viewer may see objects of a kind in a namespace; two empty texts ask for all objects."""
 
 
 @dataclass(frozen=True)

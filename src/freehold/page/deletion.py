@@ -49,7 +49,7 @@ MOST_NAMED: Final = 10
 
 
 class Action(StrEnum):
-    """What a delete does with a resource."""
+    """Fate of a resource in a delete."""
 
     DELETE = "delete"
     KEEP = "keep"

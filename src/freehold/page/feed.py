@@ -125,9 +125,9 @@ class Feed:
         self._objects: dict[str, tuple[Resource, Json]] = {}
         self._rows: dict[str, FeedRow] = {}
         self._stale: dict[str, None] = {}
-        """What is to be built, the oldest change first."""
+        """Objects whose rows are to be built, the oldest change first."""
         self._again: set[str] = set()
-        """What is to be sent also if its row is the same."""
+        """Objects to be sent even if their rows are the same."""
         self._namespaces: Counter[tuple[Resource, str]] = Counter()
         self._places: Mapping[Resource, frozenset[str]] | None = None
         self._seen_namespaces: dict[str, None] = {}
@@ -236,7 +236,7 @@ class Feed:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody looks, or did a moment ago."""
+        """True while somebody looks, and for a moment after."""
         return self._viewers > 0 or self._monotonic() - self._looked_at < LINGER_SECONDS
 
     @property

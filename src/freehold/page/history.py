@@ -31,7 +31,7 @@ _ENDED: Final = frozenset({"Ready", "Kept", "Gone", "NotCreated", "Unknown", "Su
 
 
 class Operation(StrEnum):
-    """What happened to an object."""
+    """Kind of change that an object went through."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -93,7 +93,7 @@ class History:
     bars: dict[str, Bar] = field(default_factory=dict)
     waits: dict[str, set[str]] = field(default_factory=dict)
     edges: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What each resource requires: in a delete as the journal had it when that began, as records leave it."""
+    """Requirements of each resource; in a delete those that the journal had when it began, as records leave it."""
 
     def to_json(self, requires: Mapping[str, Collection[str]]) -> Json:
         """Return the operation as the page gets it. ``requires``: the edges that the journal has now."""
@@ -137,7 +137,7 @@ class History:
 
 @dataclass
 class _Memory:
-    """What is remembered of one object. ``generation``: that of its spec when it was last at rest, None if never."""
+    """Memory of one object. ``generation``: that of its spec when it was last at rest, None if never."""
 
     generation: int | None = None
     last: History | None = None

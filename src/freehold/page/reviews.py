@@ -55,7 +55,7 @@ Pair = tuple[Resource, str]
 
 @dataclass(frozen=True)
 class _Answer:
-    """Whether a pair may be listed, and until when that counts."""
+    """Verdict on whether a pair may be listed, and until when it counts."""
 
     allowed: bool
     until: float
@@ -259,7 +259,7 @@ class ReviewGate:
     def __init__(self, client: Requester, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._reviews = Reviews(client, monotonic)
         self._key = secrets.token_bytes(32)
-        """Of the digests: who reads them in memory cannot compare them with those of tokens."""
+        """Key of the digests: who reads them in memory cannot compare them with those of tokens."""
         self._known: OrderedDict[bytes, _Entry] = OrderedDict()
         self._strangers: OrderedDict[bytes, _Entry] = OrderedDict()
         """Apart, so that no number of wrong tokens puts out those that are known."""

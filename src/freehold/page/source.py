@@ -38,7 +38,7 @@ RING_SECONDS = 60.0
 
 
 class ServingOperator(Protocol):
-    """What the page asks of the operator of its process."""
+    """The operator of this process, as far as the page needs it."""
 
     @property
     def controllers(self) -> Sequence[Controller]:
@@ -162,7 +162,7 @@ class ObjectSource:
             tasks = [asyncio.create_task(self._follow_kind(each)) for each in self._following.values()]
             self._tasks = tasks = [*tasks, asyncio.create_task(self._read_ring_often(client))]
             try:
-                while self._following and self._feed.is_watched and not self.operator.controllers:  # noqa: ASYNC110 - nobody tells that a viewer went away
+                while self._following and self._feed.is_watched and not self.operator.controllers:  # noqa: ASYNC110 - nobody tells when a viewer goes
                     await asyncio.sleep(FOLLOW_SECONDS)
             finally:
                 if self._following:

@@ -44,7 +44,7 @@ def read(
     *paths: Path, may_see: Callable[[str, str], bool] = see_all, reader: AuditReader | None = None, **query: str
 ) -> dict[str, Any]:
     async def answer() -> dict[str, Any]:
-        found = await (reader or AuditReader(paths)).read(AuditQuery(**query), may_see)
+        found = await (reader or AuditReader(paths)).read_lines(AuditQuery(**query), may_see)
         assert json.loads(json.dumps(found, allow_nan=False)) == found
         json.dumps(found, ensure_ascii=False).encode()
         return found
@@ -367,7 +367,7 @@ def test_a_reader_that_is_closed_leaves_no_task(log: Path) -> None:
     async def use() -> int:
         write(log, "a")
         reader = AuditReader([log])
-        await reader.read(AuditQuery(), see_all)
+        await reader.read_lines(AuditQuery(), see_all)
         await reader.close()
         return len(asyncio.all_tasks())
 

@@ -156,7 +156,7 @@ async def test_nothing_else_is_found(page: ServedFeed, path: str) -> None:
 
 
 async def test_a_file_is_packed_and_known_again_by_its_tag(page: ServedFeed) -> None:
-    async with page.session.get(f"{page.url}/", headers={"Accept-Encoding": "gzip"}, auto_decompress=False) as answer:  # type: ignore[call-arg]
+    async with page.session.get(f"{page.url}/", headers={"Accept-Encoding": "gzip"}, auto_decompress=False) as answer:  # type: ignore[call-arg]  # it is taken, and its types lack it
         packed = await answer.read()
     assert answer.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed).startswith(b"<!doctype html>")

@@ -55,8 +55,7 @@ class ShardedWorks:
 
     async def drain(self, shard: int) -> None:
         """Wait until no reconcile of the shard is running, then forget its objects. None may begin any more."""
-        # Polled: there are many queues, and none knows of shards
-        while any(self._is_in_hand(work, shard) for work in self.works):  # noqa: ASYNC110 - see above
+        while any(self._is_in_hand(work, shard) for work in self.works):  # noqa: ASYNC110 - no queue knows of shards
             await asyncio.sleep(POLL_SECONDS)
         for work in self.works:
             for _, raw in self._find_objects(work, shard):
