@@ -15,6 +15,7 @@ from hypothesis import settings
 from ibm_cloud_sdk_core import http_adapter
 
 from freehold.controllers.logs import OURS
+from harness.compiled import compile_share
 from harness.findings import FINDING
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
@@ -37,6 +38,12 @@ def pytest_configure() -> None:
     and so would the commands that tests interrupt: they would be waited for without an end."""
     gc.disable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    worker = getattr(session.config, "workerinput", None)
+    if worker:
+        compile_share(session.config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
 
 
 @pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
