@@ -20,7 +20,7 @@ SHARED = ("src", "tests/harness", "tests/crash/lab")
 
 
 def compile_share(config: pytest.Config, number: int, count: int) -> None:
-    """What worker ``number`` of ``count`` does. What another one is late with is compiled by who imports it, as ever."""
+    """What worker ``number`` of ``count`` does; what another one is late with, each that imports it compiles."""
     if sys.dont_write_bytecode:
         return
     tests = chain.from_iterable(Path(each).rglob("test_*.py") for each in config.args)
