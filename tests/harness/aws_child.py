@@ -25,7 +25,7 @@ from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
+from freehold.providers.aws.accounts import AwsAccounts
 from freehold.providers.aws.cluster.kind import AS_PARENT, AWS_CLUSTER
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.objects import identity, status
@@ -35,8 +35,7 @@ from freehold.providers.objects.gate import ClusterApiMode, ClusterContext, Proc
 from freehold.providers.objects.resource_rows import build_rows, describe_blockers
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.ec2.image_catalog import IMAGES
-from freehold_sim.mount import mount_client
-from harness.aws_clients import KEYS
+from harness.aws_clients import KEYS, SharingCloud
 from harness.aws_cluster import AwsHarness
 from harness.powervs import ReconcilerHarness
 
@@ -132,10 +131,7 @@ class ChildHarness(ReconcilerHarness[SimulatedAWS]):
         raise AssertionError("it is its cluster's")
 
     def new_accounts(self) -> Accounts:
-        def mount(client: Any) -> None:
-            mount_client(client, self.cloud)
-
-        aws = AwsCloud(None, self.wall, NoAudit(), self._intervals, mount=mount, port=self._port())
+        aws = SharingCloud(self.cloud, self.wall, NoAudit(), self._intervals, port=self._port())
         return AwsAccounts(aws, StoredIdentities(self.reader, "operators-own", KEYS), lambda account: ChildAdapter())
 
     def look_around(self) -> ClusterContext:

@@ -10,16 +10,15 @@ from freehold.controllers.controller import RequeueAfter, Result
 from freehold.controllers.reconciler import Reconciler
 from freehold.providers.access.accounts import Accounts
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
+from freehold.providers.aws.accounts import AwsAccounts
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.aws.ec2.image_catalog import IMAGES
-from freehold_sim.mount import mount_client
 from harness.aws_child import Stored
-from harness.aws_clients import KEYS
+from harness.aws_clients import KEYS, SharingCloud
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.powervs import HarnessObjects, ReconcilerHarness
 
@@ -56,11 +55,8 @@ class Machines:
             each.process = self.process
 
     def _new_accounts(self) -> Accounts:
-        def mount(client: Any) -> None:
-            mount_client(client, self.cluster.cloud)
-
         cluster = self.cluster
-        aws = AwsCloud(None, cluster.wall, NoAudit(), cluster._intervals, mount=mount, port=cluster._port())
+        aws = SharingCloud(cluster.cloud, cluster.wall, NoAudit(), cluster._intervals, port=cluster._port())
         identities = StoredIdentities(self.reader, "operators-own", KEYS)
         return AwsAccounts(aws, identities, lambda account: AWSMachineAdapter(account.machine_facts))
 

@@ -17,7 +17,7 @@ from freehold.kube import errors as kube
 from freehold.kube.resources import Json, Key, Resource
 from freehold.providers.access.accounts import KnownAccounts
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
+from freehold.providers.aws.accounts import AwsAccounts
 from freehold.providers.aws.cluster.adapter import AWSClusterAdapter
 from freehold.providers.aws.cluster.kind import AWS_CLUSTER
 from freehold.providers.aws.identities import Identity, StaticKeys
@@ -25,6 +25,7 @@ from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION, AwsAccount
+from harness.aws_clients import SharingCloud
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
 from harness.simulated_aws import KEY
 
@@ -73,7 +74,7 @@ class ServedAws:
         self.process = Reconciler(AWS_CLUSTER, self.accounts(), self.rings, self.clock, self.events, None)
 
     def accounts(self) -> KnownAccounts:
-        cloud = AwsCloud(None, self.clock, NoAudit(), Intervals(), mount=self.sim.mount, port=InlinePort())
+        cloud = SharingCloud(self.sim.cloud, self.clock, NoAudit(), Intervals(), port=InlinePort())
         identities = StoredIdentities(self.stored, SECRETS_IN, self.own)
         return AwsAccounts(cloud, identities, lambda account: AWSClusterAdapter(account.facts))
 

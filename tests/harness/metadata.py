@@ -21,7 +21,6 @@ from freehold.engine.port import Call, Port
 from freehold.kube import errors as kube
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.providers.access.audit import NoAudit
-from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.identities import AssumedRole, Identity
 from freehold.providers.aws.identity_objects import IdentityReference, RoleRequest
 from freehold.providers.aws.tags.dialect import AWS
@@ -48,6 +47,7 @@ from freehold_sim.aws.settings import Settings
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.account import BASE, Account, RecordingPort, SimMount
 from harness.aws_account import KEYS, REGION, AwsAccount
+from harness.aws_clients import SharingCloud
 from harness.simulated_aws import tagged
 from harness.stored_objects import MemoryObjects
 
@@ -175,7 +175,7 @@ class Lab:
 
     def use(self, port: Port) -> None:
         """Send all calls to AWS through it."""
-        cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=port)
+        cloud = SharingCloud(self.account.cloud, self.clock, self.audit, port=port)
         self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
 
     async def find_endpoints(

@@ -15,11 +15,10 @@ from freehold.engine.ownership import Owner
 from freehold.engine.port import InlinePort
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.collectors.survey import IN_FLIGHT, AwsSurvey
-from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.tagger import AwsTagger
 from freehold_sim.aws.cloud import SimulatedAWS
-from freehold_sim.mount import mount_client
-from harness.aws_account import KEYS, REGION
+from harness.aws_account import REGION
+from harness.aws_clients import SharedClients
 from harness.cloud_actors import OtherUser
 from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Nodes
@@ -39,9 +38,7 @@ class Sweeping:
         self.provider = CloudProvider(self.user, self.ground)
         self.nodes = Nodes(self.user, self.ground)
         self.policy: Policy = Collect(tuple(CollectionTask), volumes, "default")
-        session = AwsSession(
-            KEYS, REGION, mount=lambda client: mount_client(client, self.cloud), wall=self.clock.now
-        )  # fmt: skip
+        session = SharedClients(self.cloud, REGION, wall=self.clock.now)
         client = AwsClient(session, InlinePort())
         survey = AwsSurvey(client, AwsTagger(client, self.clock), asyncio.Semaphore(IN_FLIGHT))
         self._sweep = Sweep("demo", survey, self.clock)

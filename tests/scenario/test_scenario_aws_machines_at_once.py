@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
 
 from freehold.controllers.controller import RequeueAfter
 from freehold.controllers.reconciler import Reconciler
@@ -16,14 +15,13 @@ from freehold.controllers.workqueue import Priority, WorkQueue
 from freehold.providers.access.audit import NoAudit
 from freehold.providers.access.limits import Limits
 from freehold.providers.access.ports import PacedPort
-from freehold.providers.aws.accounts import AwsAccounts, AwsCloud
+from freehold.providers.aws.accounts import AwsAccounts
 from freehold.providers.aws.identity_objects import StoredIdentities
 from freehold.providers.aws.machine.adapter import AWSMachineAdapter
 from freehold.providers.aws.machine.kind import AWS_MACHINE
 from freehold.providers.objects.gate import Around, ClusterApiMode, ClusterContext
 from freehold_sim.aws.cloud import SimulatedAWS
-from freehold_sim.mount import mount_client
-from harness.aws_clients import KEYS
+from harness.aws_clients import KEYS, SharingCloud
 from harness.aws_machines import NETWORK, Machines, ready_cluster
 from harness.loop_port import LoopPort
 from harness.powervs import Events, MemoryDocument
@@ -43,16 +41,13 @@ class Operator:
         self.cloud.world.data = cluster.cloud.world.data
         self.objects = [machines.add(f"m{number}", control_plane=number < 3).object for number in range(count)]
         paced = PacedPort(LoopPort(), Limits(now=loop.time, pause=asyncio.sleep), time, loop.time)
-        aws = AwsCloud(None, time, NoAudit(), mount=self._mount, port=paced)
+        aws = SharingCloud(self.cloud, time, NoAudit(), port=paced)
         identities = StoredIdentities(machines.reader, "operators-own", KEYS)
         accounts = AwsAccounts(aws, identities, lambda account: AWSMachineAdapter(account.machine_facts))
         self.reconciler = Reconciler(AWS_MACHINE, accounts, cluster.rings, time, Events(), reader=machines.reader)
         self.around = ClusterContext(ClusterApiMode.OFF, around=Around(parent=cluster.object.raw))
         self.queue: WorkQueue[int] = WorkQueue(time)
         self.ready: set[int] = set()
-
-    def _mount(self, client: Any) -> None:
-        mount_client(client, self.cloud)
 
     async def _work(self) -> None:
         while (index := await self.queue.get()) is not None:

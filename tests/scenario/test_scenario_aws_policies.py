@@ -22,6 +22,7 @@ from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.mount import mount_client
 from harness.aws_account import KEYS, REGION
+from harness.aws_clients import SharedClients
 from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
 from harness.cloud_controllers import everything
 from harness.collected import ground_of, left, user_of
@@ -124,9 +125,7 @@ class Restricted(AwsHarness):
 
     def new_session(self) -> AwsSession:
         role = AssumedRole(f"arn:aws:iam::{ACCOUNT}:role/freehold", KEYS)
-        return AwsSession(
-            role, REGION, mount=lambda client: mount_client(client, self.cloud), wall=lambda: self.wall.now()
-        )
+        return SharedClients(self.cloud, REGION, role, wall=lambda: self.wall.now())
 
 
 @cache

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
-
-from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
-from requests.adapters import HTTPAdapter
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import CloudError
@@ -187,7 +182,3 @@ class PowerVSLife(ReconciledLife):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.stage = self.harness  # the name that scripts outside this repository use
-
-    def without_sockets(self) -> AbstractContextManager[object]:
-        """No CA bundle is loaded: that takes half of a run."""
-        return mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager)

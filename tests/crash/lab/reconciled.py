@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from unittest import mock
@@ -73,10 +72,6 @@ class ReconciledLife(Course):
         self.world.port = self.port
         self.harness.start_process()
 
-    def without_sockets(self) -> AbstractContextManager[object]:
-        """Around each pass: spares what a client does only for a socket."""
-        return contextlib.nullcontext()
-
     def one_pass(self) -> PassResult | None:
         stored = self.harness.object
         if self.deleting and "deletionTimestamp" not in stored.raw["metadata"]:
@@ -84,7 +79,7 @@ class ReconciledLife(Course):
         passes: list[PassResult] = []
         result = None
         if not stored.gone:
-            with self._watched(passes), self.without_sockets():
+            with self._watched(passes):
                 document = PortedDocument(stored, self.port)
                 result = run_blocking(self.harness.process.reconcile(document, self.harness.around))
         if stored.gone:

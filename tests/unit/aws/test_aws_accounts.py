@@ -34,6 +34,7 @@ from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.faults import Effect, Fault
 from harness import aws_account
+from harness.aws_clients import SharingCloud
 from harness.simulated_aws import ACCOUNT, KEY, OTHER_ACCOUNT, OTHER_KEY, tagged
 
 STATIC, ROLE, CONTROLLER = "AWSClusterStaticIdentity", "AWSClusterRoleIdentity", "AWSClusterControllerIdentity"
@@ -80,7 +81,7 @@ class Bench:
         self.sim = aws_account.AwsAccount()
         self.api = Api()
         self.clock = ManualClock()
-        self.cloud = AwsCloud(None, self.clock, mount=self.sim.mount, port=InlinePort())
+        self.cloud = SharingCloud(self.sim.cloud, self.clock, port=InlinePort())
         self.made: list[AwsAccount] = []
         identities = StoredIdentities(self.api, "operators-own")
         self.accounts = AwsAccounts(self.cloud, identities, self._adapter)

@@ -15,10 +15,10 @@ from freehold.controllers.process_server import Address, serve_pages
 from freehold.engine.errors import Throttled
 from freehold.engine.port import Call, Effect, InlinePort
 from freehold.kube.resources import Key
-from freehold.providers.aws.accounts import AwsCloud
 from freehold.providers.aws.tags.endpoints import AwsTagAccounts
 from freehold.tags.cloud_reconcile import CloudReconciler
 from freehold.tags.pass_hooks import PassHooks
+from harness.aws_clients import SharingCloud
 from harness.metadata import CLASSIFIER, NAMESPACE, Lab
 
 
@@ -39,7 +39,7 @@ def metrics() -> Metrics:
 
 def measured(lab: Lab, metrics: Metrics) -> CloudReconciler:
     """The lab's controller, with metrics."""
-    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measure_port(lab.port))
+    cloud = SharingCloud(lab.account.cloud, lab.clock, port=metrics.measure_port(lab.port))
     lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
     return CloudReconciler(replace(lab.means, hooks=PassHooks(metrics.record_pass, metrics.record_ready, [metrics])))
 

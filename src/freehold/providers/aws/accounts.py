@@ -267,12 +267,15 @@ class AwsCloud:
         known = self._accounts.get(place)
         if known is not None and known.identity == identity:
             return known
-        session = AwsSession(identity, region, endpoint=self._url, mount=self._mount, wall=self._clock.now)
+        session = self._session_of(identity, region)
         made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
         self._accounts[place] = made
         if known is not None:
             known.close()
         return made
+
+    def _session_of(self, identity: Identity, region: str) -> AwsSession:
+        return AwsSession(identity, region, endpoint=self._url, mount=self._mount, wall=self._clock.now)
 
     def _port_of(self, session: AwsSession) -> Port:
         limits = AccountLimits(session, self._limits, self._new_limits)
