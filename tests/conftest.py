@@ -6,11 +6,13 @@ import gc
 import logging
 import os
 import signal
+import ssl
 from collections.abc import Iterator
 from itertools import chain
 
 import pytest
 from hypothesis import settings
+from ibm_cloud_sdk_core import http_adapter
 
 from freehold.controllers.logs import OURS
 from harness.compiled import compile_share
@@ -90,6 +92,22 @@ def levels_of_our_loggers() -> Iterator[None]:
     for name in OURS:
         if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
             logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+class _Untrusting(ssl.SSLContext):
+    """Trusts no server: any connection that it opened would fail."""
+
+    def load_verify_locations(self, *_: object, **__: object) -> None:
+        """Nothing to load."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates_of_ibm() -> Iterator[None]:
+    """IBM's SDK loads certificates for each client (0.02 CPU-seconds), which takes our HTTP session instead."""
+    with pytest.MonkeyPatch.context() as patch:
+        context = _Untrusting(ssl.PROTOCOL_TLS_CLIENT)
+        patch.setattr(http_adapter, "create_urllib3_context", lambda: context)
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import requests
-from ibm_cloud_sdk_core import base_service
 from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
@@ -30,9 +29,6 @@ POWER_READ = 25.0
 
 A process that is told to stop still ends within Kubernetes' half minute of grace.
 """
-
-# A client of the SDK reads all certificates (0.02 CPU-seconds) for a transport that ours replaces at once.
-base_service.SSLHTTPAdapter = lambda **_: HTTPAdapter()
 
 _REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
 """Names of regions (``us-south``, ``dal``, ``ca-mon``), which cannot end a host name."""
