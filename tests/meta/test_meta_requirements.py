@@ -15,7 +15,7 @@ _IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 
 
 def _imported(folder: Path) -> Iterator[tuple[str, str]]:
-    """Lines are read, not trees: to parse all tests takes two CPU-seconds. No line imports two modules (ruff's E401)."""
+    """Lines are read, not trees: to parse all takes two CPU-seconds. No line imports two modules (ruff: E401)."""
     for path in folder.rglob("*.py"):
         yield from ((module, str(path)) for module in _IMPORT.findall(path.read_text(encoding="utf-8")))
 
