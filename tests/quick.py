@@ -11,6 +11,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -76,9 +77,10 @@ def with_importers(modules: Iterable[str]) -> set[str]:
     return known.union(*importers)
 
 
-def imported_by(path: Path) -> set[str]:
+@cache
+def imported_by(path: Path) -> frozenset[str]:
     """The modules that a file of tests names in its imports; of ``from a import b`` both ``a`` and ``a.b``."""
-    return set(_imports(ast.parse(path.read_text())))
+    return frozenset(_imports(ast.parse(path.read_text())))
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:

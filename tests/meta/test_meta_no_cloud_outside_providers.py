@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ _CLOUD = re.compile(r"(?<![A-Za-z])(?i:aws|ibm|powervs|amazon)|(?<=[a-z])(?:AWS|
 
 def cloud_names(source: str) -> Iterator[tuple[int, str]]:
     """Each identifier and text of the code that names a cloud, with its line."""
+    if not re.search("aws|ibm|powervs|amazon", source, re.IGNORECASE):
+        return  # to look costs less than to parse
     tree = ast.parse(source)
     bare = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
     for node in ast.walk(tree):
@@ -60,6 +63,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
             yield from filter(None, (text, other))
 
 
+@cache
 def _found() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(SOURCES.rglob("*.py")):

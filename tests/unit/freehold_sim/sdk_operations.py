@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -32,11 +33,15 @@ class SdkOperation:
 
 @cache
 def operations(service: str) -> tuple[SdkOperation, ...]:
-    """Return each method of the service's client that sends a request."""
+    """Return each method of the service's client that sends a request.
+
+    Only the client is parsed: of the VPC's SDK it is a fifth, and the rest are classes for bodies.
+    """
     module, client = SDKS[service]
-    tree = ast.parse(inspect.getsource(import_module(module)))
-    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == client)
-    functions = (each for each in body if isinstance(each, ast.FunctionDef))
+    source = inspect.getsource(import_module(module))
+    (text,) = re.findall(rf"^class {client}\(.*?(?=^class )", source, re.MULTILINE | re.DOTALL)
+    (found_client,) = ast.parse(text).body
+    functions = (each for each in ast.iter_child_nodes(found_client) if isinstance(each, ast.FunctionDef))
     return tuple(found for each in functions if (found := _operation(service, each)))
 
 
