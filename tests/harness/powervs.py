@@ -74,20 +74,38 @@ def example(**spec: Any) -> dict[str, Any]:
     return found
 
 
+def _packed(raw: Mapping[str, Any]) -> bytes:
+    return marshal.dumps(dict(raw), 2)  # of version 2: what is in two places is two
+
+
+def _unpacked(packed: bytes) -> dict[str, Any]:
+    return cast("dict[str, Any]", marshal.loads(packed))  # noqa: S302 - _packed made it
+
+
 def _copied(raw: Mapping[str, Any]) -> dict[str, Any]:
-    whole = marshal.dumps(dict(raw), 2)  # of version 2: what is in two places is two
-    return cast("dict[str, Any]", marshal.loads(whole))  # noqa: S302 - the line above made it
+    return _unpacked(_packed(raw))
 
 
-def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
+def _received(value: Any) -> Any:
+    """Return a value of a patch as an API server gets it; raises TypeError for what is no JSON."""
+    return json.loads(json.dumps(value))
+
+
+def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> bool:
+    """Return whether the merge patch has changed ``target``."""
+    changed = False
     for name, value in patch.items():
         if value is None:
+            changed |= name in target
             target.pop(name, None)
         elif isinstance(value, Mapping):
-            inner = target.setdefault(name, {})
-            _merge(inner, value)
+            changed |= name not in target
+            changed |= _merge(target.setdefault(name, {}), value)
         else:
-            target[name] = copy.deepcopy(value)
+            received = _received(value)
+            changed |= name not in target or target[name] != received
+            target[name] = received
+    return changed
 
 
 class StoredObject:
@@ -100,7 +118,7 @@ class StoredObject:
         self.raw["metadata"] |= {"uid": uid, "generation": 1}
         self.raw["metadata"].setdefault("namespace", "default")
         self.gone = False
-        self._history: list[str] = []
+        self._history: list[bytes] = []
         self._bump()
 
     def _bump(self) -> None:
@@ -109,12 +127,17 @@ class StoredObject:
         metadata = self.raw["metadata"]
         if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
             self.gone = True
-        self._history.append(json.dumps(self.raw))
+        self._history.append(_packed(self.raw))
 
     @property
     def history(self) -> list[dict[str, Any]]:
         """Every version that was ever stored, oldest first."""
-        return [json.loads(version) for version in self._history]
+        return [_unpacked(version) for version in self._history]
+
+    @property
+    def versions(self) -> int:
+        """How many versions were ever stored."""
+        return len(self._history)
 
     def restore(self, backup: Mapping[str, Any]) -> None:
         """As a tool does that puts a backup over a living object."""
@@ -133,21 +156,23 @@ class StoredObject:
         self.raw = self.history[0]
         self._bump()
 
-    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
-        """A merge patch by compare-and-set."""
+    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> dict[str, Any]:
+        """A merge patch by compare-and-set. Returns a copy of what is stored then."""
         wanted = (patch.get("metadata") or {}).get("resourceVersion")
         if self.gone or (wanted is not None and wanted != self.raw["metadata"]["resourceVersion"]):
             raise StaleObject("the object changed")
-        before = _copied(self.raw)
         if subresource == "status":
-            self.raw["status"] = copy.deepcopy(dict(patch["status"]))
+            status = _received(patch["status"])
+            changed = {"status"} if self.raw.get("status") != status else set()
+            self.raw["status"] = status
         else:
-            _merge(self.raw, {name: value for name, value in patch.items() if name != "status"})
-        if self.raw == before:
-            return
-        if self.raw["spec"] != before["spec"]:
+            changed = {name for name, value in patch.items() if name != "status" and _merge(self.raw, {name: value})}
+        if not changed:
+            return _copied(self.raw)
+        if "spec" in changed:
             self.raw["metadata"]["generation"] += 1
         self._bump()
+        return _unpacked(self._history[-1])
 
     def delete(self) -> None:
         self.raw["metadata"].setdefault("deletionTimestamp", "2026-11-21T00:00:00Z")
@@ -177,8 +202,7 @@ class MemoryDocument:
             self._write({"metadata": {"resourceVersion": version}, "status": status}, "status")
 
     def _write(self, patch: Mapping[str, Any], subresource: str = "") -> None:
-        self._stored.patch(patch, subresource)
-        self.raw = _copied(self._stored.raw)
+        self.raw = self._stored.patch(patch, subresource)
 
 
 @dataclass

@@ -216,10 +216,11 @@ def test_an_end_that_the_watch_shows_before_the_answer_is_here_leaves_nothing_be
     harness.up()
     patch = harness.object.patch
 
-    def patch_and_tell(change: Mapping[str, Any], subresource: str = "") -> None:
-        patch(change, subresource)
+    def patch_and_tell(change: Mapping[str, Any], subresource: str = "") -> dict[str, Any]:
+        stored = patch(change, subresource)
         if harness.object.gone:
             harness.process.report_gone(harness.object.raw)
+        return stored
 
     monkeypatch.setattr(harness.object, "patch", patch_and_tell)
     harness.down()

@@ -114,7 +114,8 @@ class PassContext:
 
     def record(self, key: NodeKey, entry: Entry) -> None:
         """Put ``entry`` into the journal of this pass; :meth:`save` stores it."""
-        self.journal = self.journal.put(key, entry)
+        if self.journal.get(key) != entry:
+            self.journal = self.journal.put(key, entry)
 
     async def save(self) -> None:
         """Store the journal in one patch, if it changed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from freehold.engine.graph import Graph, Node
 from freehold.engine.journal import Entry, Journal
@@ -17,10 +18,14 @@ from freehold.engine.resources import NodeKey
 Entries = Mapping[NodeKey, Entry]
 
 
-def with_edges(entry: Entry, node: Node) -> Entry:
-    """Add the edges of ``node`` to its record: it may still depend on what today's spec connects it with no more."""
-    edges = {str(key) for key in node.requires - node.may_outlive} | set(entry.requires or ())
-    return replace(entry, requires=tuple(sorted(edges)))
+def with_edges(entry: Entry, node: Node, before: Collection[str] | None = None) -> Entry:
+    """Add the edges of ``node`` to its record: it may still depend on what today's spec connects it with no more.
+
+    ``before``: the edges that it had, if they are not those on record.
+    """
+    had = entry.requires or () if before is None else before
+    edges = tuple(sorted({str(key) for key in node.requires - node.may_outlive} | set(had)))
+    return entry if edges == entry.requires else replace(entry, requires=edges)
 
 
 def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = ()) -> Journal:
@@ -30,8 +35,7 @@ def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = (
     record none are added, so that an upgrade writes nothing to objects at rest.
     """
     known = {key: entry for key, entry in journal.claimed.items() if entry.requires is not None and key in graph.nodes}
-    base = {key: replace(entry, requires=()) if key in as_wanted else entry for key, entry in known.items()}
-    added = {key: with_edges(entry, graph.nodes[key]) for key, entry in base.items()}
+    added = {key: with_edges(entry, graph.nodes[key], () if key in as_wanted else None) for key, entry in known.items()}
     return replace(journal, entries={**journal.entries, **added})
 
 
@@ -57,7 +61,7 @@ def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, regi
         current = todo.pop()
         entry = entries.get(current)
         if entry is not None and entry.requires is not None:
-            edges = {NodeKey.parse(text) for text in entry.requires}
+            edges = set(_parse_edges(entry.requires))
         else:
             kinds = _required_kinds(current.kind, registry)
             edges = {other for other in keys if other.kind in kinds}
@@ -65,6 +69,11 @@ def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, regi
         todo += edges - found
         found |= edges
     return found & set(keys)
+
+
+@lru_cache(maxsize=1024)  # a pass asks for the same ones many times
+def _parse_edges(texts: tuple[str, ...]) -> frozenset[NodeKey]:
+    return frozenset(map(NodeKey.parse, texts))
 
 
 def _is_only_to_begin(key: NodeKey, registry: Registry) -> bool:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -85,20 +86,32 @@ def _distance(sample: Span, best: Span) -> float:
     return max(0.0, sample.low - best.high, best.low - sample.high)
 
 
+_estimate_once = lru_cache(maxsize=4096)(estimate)
+"""A pass asks for each of its resources, and little is learned between two passes."""
+
+
 class Durations:
     """What was seen of one account, shared by all of its objects."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._seen: dict[DurationKey, deque[tuple[float, Span]]] = {}
+        self._seen: dict[tuple[str, Verb], dict[str, deque[tuple[float, Span]]]] = {}
+        """By kind and verb, and then by region."""
 
     def add(self, key: DurationKey, span: Span) -> None:
         """Learn from one create or delete that was seen from its request to its end."""
-        self._seen.setdefault(key, deque(maxlen=SAMPLES)).append((self._clock.monotonic(), span))
+        by_region = self._seen.setdefault((key.kind, key.verb), {})
+        by_region.setdefault(key.region, deque(maxlen=SAMPLES)).append((self._clock.monotonic(), span))
+
+    def has_seen(self, kind: str, verb: Verb) -> bool:
+        """Return whether anything was learned of it, perhaps long ago."""
+        return (kind, verb) in self._seen
 
     def estimate(self, kind: str, verb: Verb, published: float, region: str | None = None) -> Estimate:
         """Return the span of a create or delete. ``region`` is None where it is not known yet: then all count."""
+        if not self.has_seen(kind, verb):
+            return _estimate_once(published, ())
         since = self._clock.monotonic() - SAMPLE_LIFE
-        keys = [key for key in self._seen if (key.kind, key.verb) == (kind, verb) and region in (None, key.region)]
-        fresh = sorted(seen for key in keys for seen in self._seen[key] if seen[0] >= since)
-        return estimate(published, [span for _, span in fresh[-SAMPLES:]])
+        regions = self._seen[kind, verb].items()
+        fresh = sorted(one for at, seen in regions if region in (None, at) for one in seen if one[0] >= since)
+        return _estimate_once(published, tuple(span for _, span in fresh[-SAMPLES:]))

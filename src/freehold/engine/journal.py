@@ -40,7 +40,7 @@ class RecordState(Enum):
     THEIRS = "t"  # was on record as ours, and has only another owner's marks now
     GIVEN_UP = "a"  # was ours, until a person gave it up: its marks are off, and it is not taken back
 
-    @property
+    @cached_property
     def is_claimed(self) -> bool:
         """On record as ours, or being created. That says nothing about proof: anybody may edit an annotation."""
         return self in (RecordState.INTENDED, RecordState.RECORDED, RecordState.OWNED)

@@ -17,7 +17,7 @@ import hmac
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from freehold.engine.ownership import Owner
@@ -129,7 +129,7 @@ class ObjectKeys:
     writing: str
     derived: Mapping[str, bytes] = field(repr=False)
 
-    @property
+    @cached_property
     def readable(self) -> tuple[str, ...]:
         """The digests that count for this object, the writing key's first."""
         return (self.writing, *sorted(digest for digest in self.derived if digest != self.writing))
@@ -208,10 +208,13 @@ class ObjectKeys:
         return self._mac(digest, "nonce check", kind, slot)[:_CHECK]
 
     def _mac(self, digest: str, *parts: str) -> str:
+        return _keyed_text(self.derived[digest], "\0".join((self._said_of_owner, *parts)))
+
+    @cached_property
+    def _said_of_owner(self) -> str:
         owner = self.owner
         within = (owner.within,) if owner.within else ()
-        said = "\0".join((owner.uuid, owner.kind, owner.namespace, owner.name, *within, *parts))
-        return _keyed_text(self.derived[digest], said)
+        return "\0".join((owner.uuid, owner.kind, owner.namespace, owner.name, *within))
 
 
 @lru_cache(maxsize=4096)

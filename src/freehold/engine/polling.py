@@ -87,12 +87,13 @@ def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
 
 
 def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
-    """Return what is known of the creates and the deletes of all kinds: a slow cloud is slow in both."""
+    """Return what was learned of the creates and the deletes of all kinds: a slow cloud is slow in both."""
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
         durations.estimate(name, verb, published)
         for name, kind in registry.items()
         for verb, published in ((Verb.CREATE, kind.creation.usual_time), (Verb.DELETE, kind.deletion.usual_time))
+        if durations.has_seen(name, verb)
     ]
 
 

@@ -67,8 +67,7 @@ def _is_of_record(ctx: PassContext, key: NodeKey, observed: Observed, tags: Coll
     """
     if not ctx.is_signed(key):
         return False
-    shown = replace(observed, tags=frozenset(tags))
-    return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, shown)
+    return not ctx.may_be_another(key) or birth_marks.has_birth_mark(ctx, key, replace(observed, tags=frozenset(tags)))
 
 
 def _has_seal_or_nonce(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:

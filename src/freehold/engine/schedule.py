@@ -131,12 +131,15 @@ def _whole_and_spare(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span) ->
     """Return what the object needs at least, and by how much of it the chain of ``key`` is shorter than the longest."""
     least = {other: task.least(pace) for other, task in tasks.items()}
     most = {other: task.most(pace) for other, task in tasks.items()}
-    whole = max(task.before + least[other] + _rest(other, tasks, least) for other, task in tasks.items())
-    return whole, max(0.0, whole - tasks[key].before - least[key] - _rest(key, tasks, most))
+    after = _find_rests(tasks, tasks, least)
+    whole = max(task.before + least[other] + after[other] for other, task in tasks.items())
+    return whole, max(0.0, whole - tasks[key].before - least[key] - _find_rests([key], tasks, most)[key])
 
 
-def _rest(key: NodeKey, tasks: Mapping[NodeKey, Task], times: Mapping[NodeKey, float]) -> float:
-    """Return the longest chain of tasks that begins after ``key``."""
+def _find_rests(
+    keys: Iterable[NodeKey], tasks: Mapping[NodeKey, Task], times: Mapping[NodeKey, float]
+) -> Mapping[NodeKey, float]:
+    """Return the longest chain of tasks that begins after each of ``keys``, and after what is in these chains."""
     lengths: dict[NodeKey, float] = {}
 
     def length(one: NodeKey) -> float:
@@ -146,4 +149,6 @@ def _rest(key: NodeKey, tasks: Mapping[NodeKey, Task], times: Mapping[NodeKey, f
             lengths[one] = max((times[other] + length(other) for other in after), default=0.0)
         return lengths[one]
 
-    return length(key)
+    for key in keys:
+        length(key)
+    return lengths

@@ -7,6 +7,7 @@ restart or a jump of the wall clock only makes the process more careful.
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
@@ -205,7 +206,7 @@ class ObjectState:
     """This is the state of a plan. ``identity_is_new`` only spares it the settle times: it looks for what an earlier
     process made all the same."""
     releasing: bool = False
-    nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
+    nodes: defaultdict[NodeKey, NodeState] = field(default_factory=lambda: defaultdict(NodeState))
 
     confirmed: Journal | None = None
     """The journal as this process last read it, or wrote it with success."""
@@ -246,10 +247,7 @@ class ObjectState:
 
     def node(self, key: NodeKey) -> NodeState:
         """Return what is remembered of ``key``; an empty state where nothing is."""
-        found = self.nodes.get(key)
-        if found is None:
-            found = self.nodes[key] = NodeState()
-        return found
+        return self.nodes[key]
 
     def recognises(self, journal: Journal) -> bool:
         """Return whether ``journal`` is the one that this process last read, or wrote, or tried to write."""

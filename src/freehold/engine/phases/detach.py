@@ -77,7 +77,8 @@ def _forget_node_tags(ctx: PassContext, key: NodeKey, off: frozenset[str]) -> No
     entry = ctx.journal.entries[key]
     if key in ctx.graph.nodes:
         left = wanted_tags.node_tags(ctx, key) if key in ctx.verified else frozenset(entry.node_tags) - off
-        ctx.record(key, replace(entry, node_tags=tuple(sorted(left))))
+        if tuple(sorted(left)) != entry.node_tags:
+            ctx.record(key, replace(entry, node_tags=tuple(sorted(left))))
 
 
 def node_tags_are_recorded(ctx: PassContext) -> bool:

@@ -50,9 +50,9 @@ def _is_due(ctx: PassContext, key: NodeKey) -> bool:
 async def _bring(ctx: PassContext, due: Sequence[NodeKey]) -> None:
     for key in due:
         entry, shared = ctx.journal.entries[key], ctx.graph.nodes[key].shared
-        # What was put in before it was handed over is the provider's too: it may have made it anew since.
-        kept = entry.parts if shared is entry.shared else ()
-        ctx.record(key, replace(entry, shared=shared, parts=kept))
+        if shared is not entry.shared:
+            # What was put in before it was handed over is the provider's too: it may have made it anew since.
+            ctx.record(key, replace(entry, shared=shared, parts=()))
     inside = await parts.look_inside(ctx, [key for key in due if parts.are_looked_at(ctx, key)])
     await parts.claim_missing(ctx, inside)
     if any(parts.find_first_parts(ctx, key) for key in due):

@@ -232,12 +232,14 @@ def _mark_owned(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed
     digest = ctx.signing_key(key)
     incarnation = entry.incarnation or observed.incarnation
     signature = ctx.keys.signature(digest, key.kind, entry.id, incarnation)
-    record = replace(entry, state=RecordState.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
-    record = replace(record, read_back=False)
     stays = key in ctx.graph.nodes and not ctx.state.releasing
     believed = stays and not ctx.seconds_of_delete(key)
-    record = replace(record, incarnation=incarnation, deleting=0.0 if believed else record.deleting)
-    ctx.record(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
+    record = replace(
+        entry, state=RecordState.OWNED, request=kept, fails=0, signature=signature, key=digest, by="", read_back=False,
+        incarnation=incarnation, deleting=0.0 if believed else entry.deleting,
+        node_tags=() if entry.carried else entry.node_tags,
+    )  # fmt: skip
+    ctx.record(key, record)
 
 
 def report_unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
