@@ -8,9 +8,11 @@ import os
 import signal
 import ssl
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 
 import pytest
+from botocore import session
 from hypothesis import settings
 from ibm_cloud_sdk_core import http_adapter
 
@@ -107,6 +109,14 @@ def no_certificates_of_ibm() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         context = _Untrusting(ssl.PROTOCOL_TLS_CLIENT)
         patch.setattr(http_adapter, "create_urllib3_context", lambda: context)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_read_once() -> Iterator[None]:
+    """Each session of botocore would read the models of its services anew: that of EC2 takes 0.2 CPU-seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_loader", cache(session.create_loader))
         yield
 
 
