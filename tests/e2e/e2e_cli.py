@@ -15,6 +15,7 @@ from e2e_servers import ended
 
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM, freehold, freehold_process
+from harness.forks import Program
 
 
 class Cli:
@@ -36,9 +37,7 @@ class Cli:
         with judged(self._stage.server.url, rights, self._folder) as (proxy, kubeconfig):
             command = [*PROGRAM, "operator", *self.place, "--kubeconfig", kubeconfig, "-n", namespace]
             with log.open("a") as said:
-                process = subprocess.Popen(
-                    [*command, "--cluster-api", "off"], stdout=subprocess.PIPE, stderr=said, text=True
-                )
+                process = Program([*command, "--cluster-api", "off"], stdout=subprocess.PIPE, stderr=said, text=True)
             with ended(process):
                 assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
                 yield

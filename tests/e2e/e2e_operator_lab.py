@@ -10,12 +10,10 @@ import contextlib
 import functools
 import json
 import logging
-import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,21 +24,17 @@ import pytest
 import requests
 import yaml
 from e2e_client import MERGE, Kubectl
+from e2e_operator_process import API_KEY, SPEED, ServeOptions
 from e2e_operator_witness import Json, Witness
 from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, Server, ended, kubectl_missing, running, until
 
-from freehold.cli.local.credentials import access_of
-from freehold.cli.local.simulator import limits_of
 from freehold.controllers.app import Operator
-from freehold.controllers.settings import RingSecret, Settings
-from freehold.engine.clock import SystemClock
 from freehold.install.options import InstallOptions
-from freehold.kube.config import load
 from freehold.providers.aws.access import SIMULATED_SECRET_KEY
 from freehold.providers.crds import PLACEHOLDERS
 from freehold.providers.ibm import api_names as ibm_names
-from freehold.providers.ibm.access import IbmAccess
+from harness.forks import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
@@ -48,10 +42,6 @@ OUR_CRDS: list[Json] = [yaml.load(each.read_text(), yaml.CSafeLoader) for each i
 CLUSTER_CRD = next(each.build_crd() for each in PLACEHOLDERS if each.kind == "Cluster")
 UPSTREAM_CRDS = [each.build_crd() for each in PLACEHOLDERS]
 EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"
-API_KEY = "simulated-api-key"
-SPEED = 600.0
-"""Simulated seconds in a second: a cluster is Ready in a few."""
-
 KIND = "ibmpowervscluster"
 AWS_KIND, EKS_KIND = "awscluster", "awsmanagedcontrolplane"
 
@@ -67,14 +57,6 @@ class Cloud:
         answer = requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=PATIENCE)
         assert answer.status_code == 200, answer.text
         return answer.json()
-
-    def clock(self) -> SystemClock:
-        """The cloud's domain clock, continued here; without a cloud, one of the same speed."""
-        try:
-            told = self.ask("clock")
-        except requests.ConnectionError:
-            return SystemClock(SPEED)
-        return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
 
     def of(self, cluster: str) -> list[Json]:
         """What exists, without lag, and was created over the API for a cluster of this (or a similar) name."""
@@ -109,42 +91,12 @@ def simulated_cloud(folder: Path, speed: float = SPEED, settings: Json | None = 
         (folder / "settings.json").write_text(json.dumps(settings))
         command += ["--settings", str(folder / "settings.json")]
     with log.open("w") as errors:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, f"the simulated cloud did not start: {log.read_text()}"
         yield Cloud(json.loads(line)["url"])
-
-
-@dataclass(frozen=True)
-class ServeOptions:
-    """The options of an operator."""
-
-    kubeconfig: str
-    """The value of the variable KUBECONFIG."""
-
-    cloud: str
-    namespace: str
-    cluster_api: str = "off"
-    api_key: str = API_KEY
-    keys_namespace: str = ""
-    """Where the key ring is, under its usual name; in ``default``, under one of the namespace, if it is empty."""
-
-    def settings(self) -> Settings:
-        """Build the settings of ``freehold operator --simulator``: its rate limits count simulated seconds, too."""
-        clock = Cloud(self.cloud).clock()
-        return Settings(
-            kube=load({**os.environ, "KUBECONFIG": self.kubeconfig}),
-            access={**access_of(self.cloud), "ibm": IbmAccess(key=self.api_key, url=f"{self.cloud}/ibm")},
-            cluster_api=self.cluster_api,
-            namespace=self.namespace,
-            keys=RingSecret(self.keys_namespace)
-            if self.keys_namespace
-            else RingSecret("default", f"keys-of-{self.namespace}"),
-            clock=clock,
-            new_limits=lambda: limits_of(clock, self.cloud),
-        )
 
 
 @contextlib.contextmanager
@@ -189,10 +141,7 @@ class OperatorProcess:
         self._log = log
         command = [sys.executable, str(Path(__file__).with_name("e2e_operator_process.py")), json.dumps(wish.__dict__)]
         with log.open("a") as errors:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, text=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
-            )  # fmt: skip
+            self.process = Program(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "started\n", f"the operator did not start: {self.said()}"
 

@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 import requests
 
+from harness.forks import Program
+
 PATIENCE = 240.0
 """Seconds after which a test gives up; none should need a tenth of it, however busy the machine."""
 
@@ -137,7 +139,7 @@ def _process(
     command: list[str], log: Path, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     with log.open("w") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+        process = Program(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
     with ended(process):
         yield process
 

@@ -18,6 +18,7 @@ from test_e2e_operator_life import begun, once_each
 from freehold.controllers.leadership.shards import find_shard
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
+from harness.forks import Program
 
 pytestmark = pytest.mark.e2e
 
@@ -36,7 +37,7 @@ class Replica:
             "--namespace", stage.namespace, "--keys-namespace", stage.namespace,
         ]  # fmt: skip
         with log.open("w") as said:
-            self.process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+            self.process = Program(command, stdout=said, stderr=subprocess.STDOUT)
 
     def said(self) -> str:
         return self._log.read_text()

@@ -29,6 +29,7 @@ from e2e_operator_lab import (
 from e2e_servers import PATIENTLY, Server, ended, steady_port, write_kubeconfig
 
 from freehold.api import names
+from harness.forks import Program
 
 pytestmark = pytest.mark.e2e
 
@@ -177,7 +178,7 @@ def own_server(folder: Path, port: int) -> Iterator[Server]:
 @contextlib.contextmanager
 def embedded(folder: Path, port: int) -> Iterator[str]:
     command = [sys.executable, str(Path(__file__).with_name("embedded_server.py")), str(folder / "state.db"), str(port)]
-    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
+    with ended(Program(command, stdout=subprocess.PIPE, text=True)) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
 

@@ -36,6 +36,7 @@ from freehold.controllers.keyring.stored_form import RingDocument, dumps
 from freehold.install.options import NAMESPACE as OWN
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
+from harness.forks import Program
 from harness.metadata import CLASSIFIER
 from harness.rbac import Attributes
 
@@ -68,7 +69,7 @@ def operator(kubeconfig: str, cloud: Cloud, log: Path, *options: str) -> Iterato
     """``freehold operator`` as a process; it has said nothing of a missing right at its end."""
     command = [*PROGRAM, "operator", "--kubeconfig", kubeconfig, "--simulator", cloud.url, "--keys-namespace", OWN]
     with log.open("a") as said:
-        process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=said, text=True)
+        process = Program([*command, *options], stdout=subprocess.PIPE, stderr=said, text=True)
     with ended(process):
         assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
         yield

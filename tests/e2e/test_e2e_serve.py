@@ -15,6 +15,7 @@ import pytest
 from e2e_servers import PATIENCE, PATIENTLY, until
 
 from harness.commands import PROGRAM, freehold_in
+from harness.forks import Program
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
@@ -63,7 +64,7 @@ class Served:
 def _served(tmp_path: Path) -> Iterator[Served]:
     state = tmp_path / "state"
     command = [*PROGRAM, "serve", "--simulate", "--speed", "60", "--state", str(state)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = Program(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         told = []

@@ -19,6 +19,7 @@ from test_e2e_metadata import Account
 
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM, freehold
+from harness.forks import Program
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
@@ -62,7 +63,7 @@ def test_tags_are_planned_and_applied_beside_an_operator_that_is_measured(
     rights = shipped_rights(InstallOptions(NAMESPACE, serves_namespace=NAMESPACE))
     with judged(server.url, rights, tmp_path) as (proxy, kubeconfig), (tmp_path / "operator.log").open("w") as log:
         command += ["--kubeconfig", kubeconfig]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        process = Program(command, stdout=subprocess.PIPE, stderr=log, text=True)
         with ended(process):
             assert process.stdout is not None and "serving" in process.stdout.readline()
             (plan,) = json.loads(run("plan", "-f", str(manifest), "-o", "json", "--detailed-exitcode", code=2))

@@ -15,6 +15,7 @@ from e2e_servers import PATIENCE, PATIENTLY, ended, until
 
 from harness.commands import PROGRAM
 from harness.earlier_source import earlier_source
+from harness.forks import Program
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]  # `make edits`
 
@@ -37,7 +38,7 @@ def operating(stage: Stage, source: Path | None = None) -> Iterator[None]:
     place = ("--kubeconfig", stage.server.kubeconfig, "--simulator", stage.cloud.url, "-n", stage.namespace)
     command = [*PROGRAM, "operator", *place, "--keys-namespace", stage.namespace, "--cluster-api", "off"]
     with stage.log.open("a") as said:
-        process = subprocess.Popen(
+        process = Program(
             command, stdout=subprocess.PIPE, stderr=said, text=True,
             env={**os.environ, **({"PYTHONPATH": str(source)} if source else {})},
         )  # fmt: skip

@@ -22,6 +22,7 @@ from freehold.cli.local import cloud_reads, server_process
 from freehold.cli.main import run
 from freehold.cli.output import prompt
 from freehold.providers.aws.access import VARIABLES as AWS_VARIABLES
+from harness.forks import Program
 from harness.serving import simulated_cloud
 
 PROGRAM = (sys.executable, "-m", "freehold.cli.main")
@@ -51,11 +52,17 @@ def freehold_in(state: Path, *arguments: str, **env: str) -> subprocess.Complete
 
 def freehold_process(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a process of its own, in a session of its own: without a terminal to ask on."""
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        input=stdin, capture_output=True, text=True, timeout=PATIENCE, env=_environment(env), check=False,
-        start_new_session=True,
-    )  # fmt: skip
+    command, pipe = [*PROGRAM, *arguments], subprocess.PIPE
+    environment = _environment(env)
+    with Program(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
+    ) as process:
+        try:
+            said, told = process.communicate(stdin, PATIENCE)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, said, told)
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

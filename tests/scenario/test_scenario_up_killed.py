@@ -13,12 +13,13 @@ from freehold.cli.local.simulator import simulated_cloud
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.demo.world import IBMWorld
 from harness.commands import PROGRAM
+from harness.forks import Program
 
 MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"
 
 
 def _up(state: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Program(
         [*PROGRAM, "up", "-f", str(MINIMAL), "--simulate", "--speed", "120",
          "--state", str(state)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

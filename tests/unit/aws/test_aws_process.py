@@ -13,12 +13,13 @@ from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.kinds import vpc
 from freehold.providers.aws.session import AwsSession
 from harness.aws_account import KEYS
+from harness.forks import Program
 from harness.simulated_aws import ACCOUNT
 
 
 async def test_one_address_serves_all_services_and_regions(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "freehold_sim", "--cloud", "aws", "--state", str(tmp_path / "state.json")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with Program(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             url = json.loads(process.stdout.readline())["url"]

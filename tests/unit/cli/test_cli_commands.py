@@ -17,6 +17,7 @@ import requests
 import yaml
 
 from harness.commands import PROGRAM, freehold
+from harness.forks import Program
 from harness.metadata import EXAMPLES as METADATA_EXAMPLES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -119,7 +120,7 @@ def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_ob
 def test_interrupted_is_distinguished_from_failed(tmp_path: Path) -> None:
     """A script must know that somebody pressed Ctrl-C, and must not treat it as success."""
     command = [*PROGRAM, "up", "-f", MINIMAL, "--simulate", "--state", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert "state in" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
@@ -219,7 +220,7 @@ def test_an_outage_is_retried_and_requires_no_action(tmp_path: Path) -> None:
     dark = {"IBMCLOUD_API_KEY": "a-key-that-nobody-sees", "HTTPS_PROXY": "http://127.0.0.1:9"}
     command = [*PROGRAM, "up", "-f", MINIMAL, "--state", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env={**os.environ, **dark}, **pipes) as running:
+    with Program(command, text=True, env={**os.environ, **dark}, **pipes) as running:
         assert running.stdout is not None
         said = list(takewhile(lambda line: "retrying: IBM Cloud did not answer" not in line, running.stdout))
         running.send_signal(signal.SIGINT)
@@ -360,7 +361,7 @@ def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: P
 def test_a_crd_that_somebody_deletes_is_put_back_and_said(tmp_path: Path) -> None:
     name = "ibmpowervsclusters.infrastructure.cluster.x-k8s.io"
     command = [*PROGRAM, "serve", "--simulate", "--state", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+    with Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         assert served.stdout and served.stderr
         try:
             while not served.stdout.readline().startswith("log "):

@@ -21,6 +21,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.local.state_directory import Lock
 from freehold.controllers.plan.plan import Plan, PlanAction, PlanRow, dump_plan, load_plan
 from harness.commands import PROGRAM, freehold_in, freehold_process
+from harness.forks import Program
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
@@ -61,7 +62,7 @@ def of_others(done: subprocess.CompletedProcess[str]) -> set[str]:
 def serving(state: Path) -> Iterator[subprocess.Popen[str]]:
     """``freehold serve --simulate`` in a process of its own, until it is killed or the block ends."""
     command = [*PROGRAM, "serve", "--simulate", "--state", str(state)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = Program(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         assert "serving" in process.stdout.readline()
@@ -161,10 +162,10 @@ def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -
         "lock.publish(LiveServer('http://127.0.0.1:9', 1, True)); print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", holder, str(state / "server.lock")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         assert process.stdout.readline() == "held\n"
-        reading = subprocess.Popen([*PROGRAM, "get", "--state", str(state)], stdout=subprocess.PIPE, text=True)
+        reading = Program([*PROGRAM, "get", "--state", str(state)], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             reading.wait(1)
         process.stdin.close()

@@ -14,6 +14,7 @@ from freehold.cli.local.access import ServeOptions
 from freehold.cli.local.state_directory import Lock, StateDirectory
 from freehold.cli.output.tables import TableStyle
 from harness.commands import PROGRAM, freehold_in
+from harness.forks import Program
 from harness.serving import served
 
 
@@ -78,7 +79,7 @@ def test_a_watch_shows_what_there_is_and_ends_quietly(tmp_path: Path) -> None:
         assert (others.returncode, others.stdout) == (2, "")
         assert "get events --watch" in others.stderr
         command = [*PROGRAM, "get", "-w", "--state", str(state.path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        with Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             assert running.stdout is not None
             shown = [running.stdout.readline().split()[0] for _ in range(2)]
             running.send_signal(2)

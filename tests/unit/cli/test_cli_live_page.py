@@ -26,6 +26,7 @@ from freehold.kube.resources import key_of
 from freehold.page.stored_object import object_key
 from freehold.providers.registry import SERVED_RESOURCES
 from harness.commands import PROGRAM, freehold, freehold_in
+from harness.forks import Program
 from harness.live_page import serve_live_page
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "aws-cluster.yaml"
@@ -136,7 +137,7 @@ def test_serve_prints_the_address_and_stops_while_somebody_looks(tmp_path: Path)
     """As a process of its own, for its signals."""
     state = tmp_path / "state"
     command = [*PROGRAM, "serve", "--simulate", "--state", str(state)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with Program(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             assert process.stdout is not None
             while not (line := process.stdout.readline()).startswith("  page "):

@@ -26,6 +26,7 @@ from freehold_sim.http import Request, Response
 from freehold_sim.mount import WorldAdapter, mount_client
 from freehold_sim.server import Options, Server
 from harness.commands import PROGRAM, freehold
+from harness.forks import Program
 
 MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 
@@ -174,7 +175,7 @@ def test_a_plan_with_other_settings_keeps_none_and_is_refused_where_they_cannot_
     state, settings = tmp_path / "state", tmp_path / "settings.json"
     settings.write_text(json.dumps({"quotas": {"vpcs_per_region": 0}}))
     options = ["-f", MINIMAL, "--state", str(state), "--simulate-settings", str(settings)]
-    with subprocess.Popen(
+    with Program(
         [*PROGRAM, "serve", "--simulate", "--state", str(state)], stdout=subprocess.PIPE, text=True
     ) as serving:
         try:

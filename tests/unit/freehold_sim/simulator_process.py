@@ -11,13 +11,15 @@ import ibm_vpc
 import requests
 from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 
+from harness.forks import Program
+
 
 class Process:
     """One `python -m freehold_sim`; it prints its address in its first line of output."""
 
     def __init__(self, state: Path, *arguments: str) -> None:
         command = [sys.executable, "-m", "freehold_sim", "--state", str(state), "--speed", "30", *arguments]
-        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.child = Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.child.stdout is not None
         self.url = json.loads(self.child.stdout.readline())["url"]
 

@@ -16,6 +16,8 @@ from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 from ibm_platform_services import ResourceControllerV2
 from simulator_process import Process
 
+from harness.forks import Program
+
 
 @pytest.fixture
 def processes(tmp_path: Path) -> Iterator[Any]:
@@ -129,7 +131,7 @@ def test_a_broken_state_file_is_one_sentence(tmp_path: Path) -> None:
 def test_it_ends_when_its_input_is_closed(tmp_path: Path) -> None:
     """However the parent dies, the kernel closes the pipe: no simulator is left behind."""
     command = [sys.executable, "-m", "freehold_sim", "--state", str(tmp_path / "world.json"), "--until-stdin-closes"]
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = Program(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -145,7 +147,7 @@ def test_ready_file_is_written_when_connections_are_taken(tmp_path: Path) -> Non
     """The parent process in `make demo` waits for this file."""
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "freehold_sim", "--ready-file", str(ready)]
-    child = subprocess.Popen(command)
+    child = Program(command)
     try:
         while not ready.exists():
             assert child.poll() is None

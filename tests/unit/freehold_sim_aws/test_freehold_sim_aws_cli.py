@@ -13,6 +13,7 @@ import pytest
 
 from harness.aws_cli import Cli
 from harness.aws_cli_kinds import KINDS, TAG, Made, tags_in
+from harness.forks import Program
 from harness.simulated_aws import KEY, TRUST
 
 SPEED = 2000
@@ -30,7 +31,7 @@ def aws(tmp_path_factory: Any) -> Iterator[Cli]:
     delays = {"nat_gateway_listed": 1e6, "instance_listed": 1e6, "scale": QUICK}
     settings.write_text(json.dumps({"delays": delays}))
     command = [sys.executable, "-m", "freehold_sim", "--cloud", "aws", "--cloud", "ibm", "--speed", str(SPEED)]
-    process = subprocess.Popen(
+    process = Program(
         [*command, "--ready-file", str(ready), "--settings", f"aws={settings}", "--until-stdin-closes"],
         stdin=subprocess.PIPE,
     )

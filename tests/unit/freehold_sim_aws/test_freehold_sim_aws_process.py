@@ -12,6 +12,7 @@ import boto3
 import requests
 from botocore.config import Config
 
+from harness.forks import Program
 from harness.simulated_aws import KEY
 
 
@@ -21,7 +22,7 @@ def simulator(folder: Path, *more: str) -> Iterator[tuple[str, "subprocess.Popen
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
     command = [sys.executable, "-m", "freehold_sim", *more, "--state", str(folder / "state.json")]
-    process = subprocess.Popen([*command, "--ready-file", str(ready)])
+    process = Program([*command, "--ready-file", str(ready)])
     try:
         while not ready.exists():
             try:

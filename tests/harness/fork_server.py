@@ -1,0 +1,91 @@
+"""The program behind `harness.forks`: ``python fork_server.py SOCKET``. It imports once what our programs import.
+
+Each message is a program with its three standard streams, and becomes a process that runs it. The server ends when the
+socket is closed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import socket
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PRELOADED = (
+    "botocore.session",
+    "cel",
+    "freehold.cli.commands.down",
+    "freehold.cli.commands.get",
+    "freehold.cli.commands.operator",
+    "freehold.cli.commands.serve",
+    "freehold.cli.commands.up",
+    "freehold.controllers.app",
+    "freehold.page.live",
+    "freehold.providers.ibm.accounts",
+    "freehold.providers.ibm.powervs.adapter",
+    "freehold_apiserver.server",
+    "freehold_sim.aws.cloud",
+    "freehold_sim.ibm.cloud",
+    "freehold_sim.server",
+    "ibm_cloud_networking_services",
+    "ibm_platform_services",
+    "ibm_vpc",
+    "jsonschema_rs",
+    "rich.table",
+)
+
+
+def wait_for_a_program(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return in each new process what it is to run; never in the server.
+
+    A process between the two ends at once, so that the new process is nobody's child: it becomes the asker's.
+    """
+    while True:
+        message, streams, _, _ = socket.recv_fds(asked, 1 << 20, 3)
+        if not message:
+            os._exit(0)
+        between = os.fork()
+        if between == 0:
+            program = os.fork()
+            if program == 0:
+                asked.close()
+                return json.loads(message), streams
+            asked.send(str(program).encode())
+            os._exit(0)
+        for each in streams:
+            os.close(each)
+        os.waitpid(between, 0)
+        asked.send(b"yours")
+
+
+def become(program: dict[str, Any], streams: list[int]) -> None:
+    """Set up this process as a fresh one, and run the program; it ends as the program ends."""
+    for number, each in enumerate(streams):
+        os.dup2(each, number)
+    for each in streams:
+        os.close(each)
+    if program["session"]:
+        os.setsid()
+    os.chdir(program["folder"])
+    os.environ.clear()
+    os.environ.update(program["environment"])
+    first, *rest = program["arguments"]
+    if first == "-m":
+        sys.argv, sys.path[0] = rest, program["folder"]
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = [first, *rest], str(Path(first).parent)
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    for name in PRELOADED:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # collecting garbage would copy all pages that a fork shares with the server
+    become(*wait_for_a_program(socket.socket(fileno=int(sys.argv[1]))))
