@@ -78,6 +78,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 50)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """pytest ends with two looks for garbage whose finalizers raise: 2 CPU-seconds in a worker, for nothing, since no
+    worker can report anything any more. Without workers they find it."""
+    if hasattr(session.config, "workerinput"):
+        gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_proxy_to_this_machine() -> Iterator[None]:
     """Behind a company's proxy, requests uses it even for 127.0.0.1, where all servers of the tests are."""

@@ -246,15 +246,15 @@ def beside_with_the_key(world: Fresh, numbers: range) -> Iterator[Case]:
 
 
 def families(on: Ground, world: Fresh) -> Families:
-    last, begun = range(on.last), range(on.begun)
+    """A family asks how many calls there are, and not the table: to know it takes a whole life of an object."""
     return {
-        "a new writing key": lambda: _at_calls(world, last, _rotate),
-        "a new writing key, journal rolled back": lambda: rotated_and_restored(world, begun),
-        "the key is lost and comes back": lambda: _at_calls(world, last, _lose),
+        "a new writing key": lambda: _at_calls(world, range(on.last), _rotate),
+        "a new writing key, journal rolled back": lambda: rotated_and_restored(world, range(on.begun)),
+        "the key is lost and comes back": lambda: _at_calls(world, range(on.last), _lose),
         "the key is lost, the object deleted, the key comes back": lambda: _at_calls(
-            world, begun, partial(_lose, deleted=True)
+            world, range(on.begun), partial(_lose, deleted=True)
         ),
-        "moved with its key": lambda: _at_calls(world, begun, _move),
-        "a copy beside the original, without the key": lambda: beside(world, begun),
+        "moved with its key": lambda: _at_calls(world, range(on.begun), _move),
+        "a copy beside the original, without the key": lambda: beside(world, range(on.begun)),
         "a copy beside the original, with the key": lambda: beside_with_the_key(world, range(on.stands, on.begun)),
     }
