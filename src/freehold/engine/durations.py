@@ -6,7 +6,7 @@ A duration says when a look is worth it, never what a look proves. It is kept in
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -103,13 +103,14 @@ class Durations:
         by_region = self._seen.setdefault((key.kind, key.verb), {})
         by_region.setdefault(key.region, deque(maxlen=SAMPLES)).append((self._clock.monotonic(), span))
 
-    def has_seen(self, kind: str, verb: Verb) -> bool:
-        """Return whether anything was learned of it, perhaps long ago."""
-        return (kind, verb) in self._seen
+    @property
+    def seen(self) -> Collection[tuple[str, Verb]]:
+        """The kinds, with what was done, of which anything was learned, perhaps long ago."""
+        return self._seen.keys()
 
     def estimate(self, kind: str, verb: Verb, published: float, region: str | None = None) -> Estimate:
         """Return the span of a create or delete. ``region`` is None where it is not known yet: then all count."""
-        if not self.has_seen(kind, verb):
+        if (kind, verb) not in self._seen:
             return _estimate_once(published, ())
         since = self._clock.monotonic() - SAMPLE_LIFE
         regions = self._seen[kind, verb].items()

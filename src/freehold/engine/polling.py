@@ -12,6 +12,7 @@ from dataclasses import replace
 from freehold.engine import deletion_order, schedule
 from freehold.engine.context import PassContext
 from freehold.engine.durations import SLOWEST, DurationKey, Estimate, Span, Verb
+from freehold.engine.kinds import Kind
 from freehold.engine.outcomes import Waiting
 from freehold.engine.resources import NodeKey, Observed, State
 from freehold.engine.schedule import Task
@@ -90,10 +91,9 @@ def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
     """Return what was learned of the creates and the deletes of all kinds: a slow cloud is slow in both."""
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
-        durations.estimate(name, verb, published)
-        for name, kind in registry.items()
-        for verb, published in ((Verb.CREATE, kind.creation.usual_time), (Verb.DELETE, kind.deletion.usual_time))
-        if durations.has_seen(name, verb)
+        durations.estimate(name, verb, _published(registry[name], verb))
+        for name, verb in durations.seen
+        if name in registry
     ]
 
 
@@ -121,8 +121,11 @@ def _region(seen: Observed | None) -> str:
 
 def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
     kind, seen = ctx.kind(key), ctx.node(key).last_seen
-    published = kind.deletion.usual_time if verb is Verb.DELETE else kind.creation.usual_time
-    return ctx.deps.durations.estimate(key.kind, verb, published, seen.region if seen else None)
+    return ctx.deps.durations.estimate(key.kind, verb, _published(kind, verb), seen.region if seen else None)
+
+
+def _published(kind: Kind, verb: Verb) -> float:
+    return kind.deletion.usual_time if verb is Verb.DELETE else kind.creation.usual_time
 
 
 def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:

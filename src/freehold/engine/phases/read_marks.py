@@ -158,7 +158,7 @@ def find_missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
     """Return what is to be attached. Another's value is not replaced; the proving mark is missed even then."""
     fold = ctx.deps.codec.fold
     lacking = fold(wanted_tags.tags(ctx, key, observed)) - fold(tags)
-    if taken := keyed_tags.find_foreign_values(ctx, key, observed, tags):
+    if lacking and (taken := keyed_tags.find_foreign_values(ctx, key, observed, tags)):
         lacking -= fold({tag for tag, _ in taken} - {proofs.seal_mark(ctx, key, observed)})
     return lacking
 
@@ -168,7 +168,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
     evidence = proofs.evidence(ctx, key, observed, tags)
     ctx.node(key).mark_memory.doubted = True
     ctx.node(key).mark_memory.foreign_values = taken = keyed_tags.find_foreign_values(ctx, key, observed, tags)
-    complete = is_complete(ctx, key, observed, tags)
+    complete = evidence.strength is Strength.PROVEN and not find_missing(ctx, key, observed, tags)
     if observed.tags is not None and not complete and ctx.node(key).mark_memory.seen_since_attach:
         ctx.node(key).look_now()  # only another look shows other tags
     if complete:

@@ -33,7 +33,7 @@ def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[Node
     todo = list(others)
     while todo:
         other = todo.pop()
-        named = [key for key in sorted(free) if key not in found and key != other and _names(ctx, other, key)]
+        named = sorted(find_named(ctx, other, free) - found.keys())
         found |= dict.fromkeys(named, other)
         todo += named
     return found
@@ -41,7 +41,8 @@ def _named_by(ctx: PassContext, others: Sequence[NodeKey], free: Collection[Node
 
 def find_named(ctx: PassContext, other: NodeKey, keys: Collection[NodeKey]) -> set[NodeKey]:
     """Return those of ``keys`` that a part of ``other`` names."""
-    return {key for key in keys if key != other and _names(ctx, other, key)}
+    words = _find_words(ctx, other)
+    return {key for key in keys if key != other and ctx.journal.entries[key].id in words}
 
 
 def find_unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
@@ -54,11 +55,13 @@ def find_unseen(ctx: PassContext, keys: Collection[NodeKey]) -> list[NodeKey]:
     ]
 
 
-def _names(ctx: PassContext, other: NodeKey, key: NodeKey) -> bool:
-    kind, seen, ident = ctx.deps.registry.get(other.kind), ctx.node(other).last_seen, ctx.journal.entries[key].id
-    if kind is None or seen is None or not ident:
-        return False
-    return any(part.kind in kind.parts.holding and ident in _words(part) for part in seen.parts or ())
+def _find_words(ctx: PassContext, other: NodeKey) -> set[str]:
+    """Return all words in those of its parts that hold up what they name."""
+    kind, seen = ctx.deps.registry.get(other.kind), ctx.node(other).last_seen
+    if kind is None or seen is None:
+        return set()
+    held = (_words(part) for part in seen.parts or () if part.kind in kind.parts.holding)
+    return set().union(*held) - {""}
 
 
 def _words(part: Part) -> set[str]:

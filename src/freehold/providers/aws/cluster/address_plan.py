@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 
 SMALLEST = 28
@@ -49,6 +50,7 @@ class Slot:
         return f"{'public' if self.public else 'private'}:{self.zone}:{self.block}:{self.number}"
 
     @staticmethod
+    @lru_cache(maxsize=1024)  # a pass reads the name of each subnet on record several times
     def parse_name(logical: str) -> Slot | None:
         """Read a slot from its name; None for the name of another subnet."""
         if not (hit := _LOGICAL.fullmatch(logical)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from freehold.engine.graph import Node, ReadyNodes
@@ -154,6 +154,7 @@ def _field(fields: Mapping[str, str], part: Part) -> str:
     return next((fields[each["GroupId"]] for each in peers if each["GroupId"] in fields), "")
 
 
+@lru_cache(maxsize=1024)  # a pass asks several times what is wanted in a group
 def _part(rule: TrafficRule, member: str, peer: str) -> Part:
     """Spell a rule in the words of a read; the description is no part of what a rule is."""
     permission: dict[str, Any] = {"IpProtocol": rule.protocol, **_ports(rule), _PEERS[member]: [{member: peer}]}
