@@ -4,6 +4,7 @@ Run as a program it reads one command a line (a JSON list of words) and answers 
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -58,6 +59,7 @@ def main() -> None:
     from awscli.clidriver import create_clidriver
 
     answers, driver = os.fdopen(os.dup(1), "w"), create_clidriver()  # a new driver reads the service models again
+    driver.session.create_client = functools.cache(driver.session.create_client)  # a new one costs half of a command
     for line in sys.stdin:
         output, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):

@@ -4,7 +4,7 @@ Parsing, validation and serialization follow these models, so that a client whic
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import botocore.loaders
@@ -28,7 +28,7 @@ class Service:
     name: str
     model: ServiceModel
 
-    @property
+    @cached_property
     def protocol(self) -> str:
         """The protocol to serve: `ec2`, `query`, `json`, `rest-json` or `rest-xml`."""
         return next(each for each in _protocols(self.model) if each in _SERVED)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -200,6 +201,7 @@ def _query(operation: str, own: str) -> frozenset[str]:
     return _QUERY_OF_ALL.get(operation.partition(".")[0], frozenset()) | {*own.split()}
 
 
+@lru_cache(10_000)  # a list shows the same times at each read
 def iso(moment: float) -> str:
     """Return an epoch time as IBM prints it: RFC 3339, UTC."""
     return datetime.fromtimestamp(round(moment, 3), UTC).isoformat().replace("+00:00", "Z")

@@ -6,6 +6,7 @@ Source: docs/reference/ibm-cloud.md#global-search.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -87,6 +88,11 @@ def _all(tests: list[Test]) -> Test:
         return min(known, key=len, default=None)
 
     return Test(lambda hit: all(test.holds(hit) for test in tests), among)
+
+
+@lru_cache(1000)  # the same questions come again and again
+def _parse(query: str) -> Test:
+    return _Parser(query).parse()
 
 
 class _Parser:
@@ -220,7 +226,7 @@ def search(call: Call) -> Reply:
         if not number.isdigit():
             raise errors.vpc(400, "invalid_value", "search_cursor is not known", "search_cursor")
         after = int(number)
-    test = Test(lambda hit: True) if query.strip() in {"*", "*:*"} else _Parser(query).parse()
+    test = Test(lambda hit: True) if query.strip() in {"*", "*:*"} else _parse(query)
     hits = _hits(call, test.among(call.world))
     page = list(islice((row for row in hits if row[0] > after and test.holds(row[1])), limit))
     fields = body.get("fields") or ["name", "family", "type", "account_id"]

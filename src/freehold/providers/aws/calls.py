@@ -14,7 +14,7 @@ from freehold.providers.aws.credentials import Keys
 from freehold.providers.aws.permissions import delete_binding
 from freehold.providers.aws.permissions.delete_binding import TOO_LARGE
 from freehold.providers.aws.permissions.policies import BOUND_DELETES, Deletes
-from freehold.providers.aws.session import AwsSession
+from freehold.providers.aws.session import AwsSession, page_tokens
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -200,7 +200,7 @@ class AwsClient:
         session = self.session
 
         def run() -> ListPage:
-            token_in, token_out = session.page_tokens(service, operation)
+            token_in, token_out = page_tokens(service, operation)
             given = {**params, token_in: token} if token else params
             body = getattr(session.client(service), operation)(**given)
             return ListPage(body, str(body.get(token_out) or "") if token_out else "")

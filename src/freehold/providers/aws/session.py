@@ -183,12 +183,6 @@ class AwsSession:
         """True if botocore lists the region. One that it does not list may be newer, or misspelled."""
         return self.region in _botocore_session().get_available_regions("ec2", self.partition)
 
-    def page_tokens(self, service: str, operation: str) -> tuple[str, str]:
-        """Return the members that hold the next page's token, in request and reply; empty for a list without pages."""
-        name = self.client(service).meta.method_to_api_mapping[operation]
-        pages = _model_loader().load_service_model(service, "paginators-1")["pagination"].get(name, {})
-        return str(pages.get("input_token", "")), str(pages.get("output_token", ""))
-
     def _build(self, service: str) -> Any:
         if self._sending is None:  # built once: it takes ten milliseconds, and an identity has a client of each service
             self._sending = _sending_session()
@@ -263,6 +257,22 @@ def _builtin_handlers() -> Any:
     emitter = HierarchicalEmitter()
     Session(event_hooks=emitter)  # it registers them there
     return emitter
+
+
+def page_tokens(service: str, operation: str) -> tuple[str, str]:
+    """Return the members that hold the next page's token, in request and reply; empty for a list without pages."""
+    return _page_tokens(service).get(operation, ("", ""))
+
+
+@cache
+def _page_tokens(service: str) -> Mapping[str, tuple[str, str]]:
+    from botocore import xform_name
+
+    pages = _model_loader().load_service_model(service, "paginators-1")["pagination"]
+    return {
+        xform_name(name): (str(page.get("input_token", "")), str(page.get("output_token", "")))
+        for name, page in pages.items()
+    }
 
 
 def _botocore_session() -> Any:

@@ -98,11 +98,16 @@ def _element(wire: str, value: Any, shape: Shape, out: list[str]) -> None:
 def _attributes(value: Mapping[str, Any], shape: Shape) -> str:
     """Return the XML attributes of a structure; only the type of an S3 grantee is one."""
     found = ""
-    for name, inner in members(shape).items():
-        if inner.serialization.get("xmlAttribute") and name in value:
+    for name, inner in _attribute_members(shape):
+        if name in value:
             space = shape.serialization["xmlNamespace"]
             found = f' xmlns:{space["prefix"]}={quoteattr(space["uri"])} {inner.serialization["name"]}="{value[name]}"'
     return found
+
+
+@cache
+def _attribute_members(shape: Shape) -> list[tuple[str, Shape]]:
+    return [(name, inner) for name, inner in members(shape).items() if inner.serialization.get("xmlAttribute")]
 
 
 def _list(wire: str, values: list[Any], shape: Shape, out: list[str]) -> None:
