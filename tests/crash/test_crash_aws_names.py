@@ -24,17 +24,29 @@ from freehold_sim.aws.settings import Settings
 from harness.aws_account import REGION
 from harness.stepping import run_blocking
 from lab import catalogue, families, faults
-from lab.aws import AwsLife, AwsWorld
+from lab.aws import ONE_ZONE, AwsLife, AwsWorld
 from lab.aws_neighbours import existing
 from lab.families import Case
-from lab.families_aws import AWS, BUCKET, SECOND
+from lab.families_aws import AWS, BUCKET
 from lab.faults import Answer, Script
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.seam import World
 
 ROWS = "ResourceTagMappingList"
 DELETES = {"classic-load-balancer": "delete_load_balancer", "s3-bucket": "delete_bucket"}
-WORLDS = {"classic-load-balancer": AWS.world, "s3-bucket": SECOND}
+WITH_A_BUCKET = partial(
+    AwsWorld,
+    spec={
+        "network": {},
+        "controlPlaneLoadBalancer": {"loadBalancerType": "disabled"},
+        "s3Bucket": BUCKET,
+        "additionalTags": {"team": "red"},
+    },
+    given=True,
+)
+"""A bucket, and little beside it: nothing else has to do with these stories."""
+WITH_A_TARGET_GROUP = partial(AwsWorld, spec={**ONE_ZONE, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}})
+WORLDS = {"classic-load-balancer": AWS.world, "s3-bucket": WITH_A_BUCKET}
 EXCUSES = {
     "classic-load-balancer": NO_EXCUSE,
     "s3-bucket": Excuse(frozenset({Reason.NOT_OWNED}), frozenset({"s3-bucket"})),
@@ -73,7 +85,7 @@ def test_our_load_balancer_whose_record_was_forged_is_used_again() -> None:
     """No second one can have its name. It was put on record beside the forged one, and marked with that name."""
     ground = replace(AWS, branded=(AWS.world, ("classic-load-balancer",)))
     families.hold(
-        "a stranger's id forged into the journal", list(catalogue.forged_records(ground))[::9], most_calls=300
+        "a stranger's id forged into the journal", list(catalogue.forged_records(ground))[::18], most_calls=300
     )
 
 
@@ -136,7 +148,7 @@ def test_a_person_decides_about_a_bucket_whose_delete_was_asked_for(verdict: Ver
     """Its marks are gone, and the process does not know whether the bucket is."""
     at = _call_after_delete("s3-bucket")
     script = Script({at: faults.BEFORE}, {at: lambda: world.neighbours.namesake("s3-bucket")})
-    world = SECOND()
+    world = WITH_A_BUCKET()
     life = world.begin(script=script)
     life.create()
     life.watch()
@@ -212,7 +224,7 @@ def test_what_the_index_still_shows_of_ours_proves_nothing_of_what_came_after(ki
 
 def _with_surplus_bucket() -> tuple[AwsLife, NodeKey, Entry]:
     """A cluster at rest whose spec does not want its bucket any more."""
-    life = SECOND().begin()
+    life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
     life.create()
     key = _key(life, "s3-bucket")
@@ -250,7 +262,7 @@ def test_a_bucket_that_is_not_wanted_any_more_and_came_after_ours(
 
 def test_a_failed_read_of_the_tags_does_not_make_a_bucket_ours() -> None:
     """Ours has lost its tags, and its record is one of marks that were not read back yet."""
-    life = SECOND().begin()
+    life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
     life.create()
     key = _key(life, "s3-bucket")
@@ -267,7 +279,7 @@ def test_a_bucket_of_another_account_that_has_got_the_name_holds_nothing_up() ->
     """S3 refuses to tell of it; our own list of buckets does not have it."""
     other = "999988887777"
     keys = {**Settings().access_keys, "AKIAOTHEROTHEROTHER1": other}
-    life = partial(SECOND, settings=Settings(access_keys=keys))().begin()
+    life = partial(WITH_A_BUCKET, settings=Settings(access_keys=keys))().begin()
     assert isinstance(life, AwsLife)
     life.create()
     ident = life.journal.entries[_key(life, "s3-bucket")].id
@@ -308,7 +320,7 @@ def _untag(life: AwsLife, ident: str, *keys: str) -> None:
 @pytest.mark.parametrize("stripped", [(), (OWNER, UUID)], ids=["born with all", "the owner's have gone"])
 def test_our_bucket_that_got_no_seal_before_its_delete_was_refused_is_deleted(stripped: tuple[str, ...]) -> None:
     """Its create has set the marks with our nonce: they show that it is still the one of the record."""
-    life = SECOND().begin()
+    life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
     _refusing(life, "tag_resources", 5)
     for _ in range(3):
@@ -345,7 +357,7 @@ BALANCING = {"classic-load-balancer": "create_load_balancer", "target-group": "c
 @pytest.mark.parametrize("kind", BALANCING)
 def test_what_lost_all_its_tags_before_it_was_on_record_is_named_when_the_object_goes(kind: str) -> None:
     """Nothing but its name, which is one of the region, says that it may be ours. By then its VPC has gone."""
-    world = AWS.world if kind in WORLDS else SECOND
+    world = AWS.world if kind in WORLDS else WITH_A_TARGET_GROUP
     calls = families.calls_of(world)[0]
     at = next(number for number, call in enumerate(calls) if call.operation == BALANCING[kind]) + 1
 
@@ -391,7 +403,7 @@ def _replace_by_a_strangers(life: AwsLife, ident: str) -> None:
 
 def test_a_lost_delete_of_a_bucket_without_our_owners_marks_takes_effect_before_they_are_on_it_again() -> None:
     """The object is being deleted. The mark of our create was read, and shows nothing of what has the name later."""
-    life = SECOND().begin()
+    life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
     life.create()
     life.watch()

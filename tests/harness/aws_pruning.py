@@ -10,6 +10,7 @@ from freehold.engine import decisions, journal
 from freehold.engine.decisions import Decision, Verdict
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_cluster import AwsHarness, aws_cluster
+from harness.standing import standing
 
 ZONES = ("us-east-1a", "us-east-1b")
 PLACES = [(zone, way) for zone in ZONES for way in ("pub", "pri")]
@@ -20,9 +21,7 @@ LISTED = [
 
 
 def harness(**spec: Any) -> AwsHarness:
-    found = AwsHarness(aws_cluster(**spec), settings=Settings(quotas=Quotas(addresses=50)))
-    found.up()
-    return found
+    return standing(AwsHarness, aws_cluster(**spec), Settings(quotas=Quotas(addresses=50)))
 
 
 def change(cluster: AwsHarness, **spec: Any) -> None:

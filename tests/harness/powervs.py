@@ -178,6 +178,10 @@ class StoredObject:
         self.raw["metadata"].setdefault("deletionTimestamp", "2026-11-21T00:00:00Z")
         self._bump()
 
+    def continue_from(self, other: StoredObject) -> None:
+        """Become a copy of another one: what is stored, and all that was."""
+        self.raw, self._version, self._history = _copied(other.raw), other._version, [*other._history]
+
 
 class MemoryDocument:
     """One pass's view of a stored object (controllers.reconciler.ObjectHandle)."""

@@ -29,6 +29,7 @@ from harness.aws_account import REGION
 from harness.aws_served import SECRETS_IN, ServedAws
 from harness.powervs import Harness, example
 from harness.simulated_aws import KEY
+from harness.standing import standing
 
 ROOT = Path(__file__).parents[2]
 HERE = "scenario/test_scenario_advice.py"
@@ -340,8 +341,7 @@ async def test_what_is_wrong_in_a_spec_is_corrected_as_it_says(
 
 
 def test_another_name_is_chosen_where_one_is_taken() -> None:
-    first = Harness()
-    first.up()
+    first = standing(Harness)
     second = Harness({**example(), "metadata": {**example()["metadata"], "name": "second"}}, beside=first)
     second.pass_once()
     message = second.condition("VPCReady")["message"]
@@ -355,8 +355,7 @@ def test_another_name_is_chosen_where_one_is_taken() -> None:
 
 
 def test_a_lost_journal_that_is_put_back_serves_the_object_again() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     writes = len(harness.calls(mutating=True))
     good = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})

@@ -65,8 +65,7 @@ class Rented(ServedAws):
         return str(ready["message"])
 
 
-@pytest.mark.parametrize("passes", [0, 2, 4, 7])
-@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "new process"])
+@pytest.mark.parametrize(("passes", "restarted"), [(0, True), (2, False), (4, True), (7, False)])
 async def test_a_session_that_ends_in_mid_create_goes_on_with_the_next_one(passes: int, restarted: bool) -> None:
     served, undisturbed = Rented(), Rented()
     await undisturbed.up()

@@ -13,6 +13,7 @@ from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own
 from harness.aws_pruning import LISTED
 from harness.powervs import Harness
+from harness.standing import standing
 
 
 def denied(harness: AwsHarness, operation: str) -> None:
@@ -118,7 +119,7 @@ def test_what_somebody_has_made_in_our_vpc_is_named_and_the_delete_goes_on_witho
     operation, params = INSIDE[kind]
     theirs = harness.cloud.strangers.create("ec2", operation, {**params, "VpcId": vpc["id"]}, region=REGION)
     harness.object.delete()
-    harness.for_a_while(3600)
+    harness.for_a_while(1200)
     assert not harness.object.gone
     assert f"held by {theirs['id']}" in harness.condition(names.DELETING)["message"]
     harness.cloud.strangers.delete(theirs["id"])
@@ -133,7 +134,7 @@ def test_a_delete_that_waits_for_an_answer_says_which() -> None:
     harness.up()
     denied(harness, "ec2.DescribeRouteTables")
     harness.object.delete()
-    harness.for_a_while(3600)
+    harness.for_a_while(1200)
     assert not harness.object.gone
     for each in (names.READY, names.DELETING):
         said = harness.condition(each)["message"]
@@ -145,12 +146,11 @@ def test_a_delete_that_waits_for_an_answer_says_which() -> None:
 
 
 def test_a_powervs_delete_that_waits_for_an_answer_says_which() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.start_process()
     harness.cloud.faults.add(Fault(Effect.DENIED, "rm.list_resource_groups", count=None))
     harness.object.delete()
-    harness.for_a_while(5400)
+    harness.for_a_while(1800)
     assert "cannot be told: spec.resourceGroup.name: IBM Cloud refused" in harness.condition(names.DELETING)["message"]
     harness.cloud.faults.clear()
     harness.run(lambda: harness.object.gone)

@@ -22,8 +22,7 @@ def lost(cluster: AwsHarness, type_: str) -> None:
     cluster.for_a_while(2400.0)
 
 
-@pytest.mark.parametrize("scheme", ("internet-facing", "internal"))
-@pytest.mark.parametrize("type_", BALANCERS)
+@pytest.mark.parametrize(("type_", "scheme"), [("classic", "internet-facing"), ("nlb", "internal")])
 def test_a_cluster_with_the_address_of_a_lost_load_balancer_is_not_ready(type_: str, scheme: str) -> None:
     """Nobody reaches its API server."""
     cluster = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"loadBalancerType": type_, "scheme": scheme}))

@@ -16,6 +16,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own, planned
+from harness.standing import standing
 from lab.aws import QUICK, ROOMY, QuickHarness
 from lab.aws_neighbours import existing
 
@@ -255,8 +256,7 @@ def test_what_is_gone_when_the_spec_names_it_is_told_with_its_field(taken: str) 
 
 def test_a_cluster_with_a_vpc_of_its_own_does_not_move_into_another_one() -> None:
     """Its groups and load balancers could not follow. Taking the id back mends it, and nothing was touched."""
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     (vpc,) = [each["id"] for each in own(harness, "vpc")]
     given = GivenVpc.create(harness)
     before, writes = harness.object.raw["spec"], len(harness.calls(mutating=True))

@@ -13,14 +13,13 @@ from freehold.providers.aws.machine.keys import INSTANCE
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine, view_of
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 
 @pytest.fixture(scope="module")
 def settled() -> AwsHarness:
-    stage = AwsHarness()
-    stage.up()
-    return stage
+    return standing(AwsHarness)
 
 
 def worker(stage: AwsHarness, **spec: Any) -> MachineHarness:

@@ -17,6 +17,7 @@ from harness.aws_cluster import AwsHarness
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine
 from harness.machine_secrets import DATA, TOKEN, Secrets
 from harness.simulated_aws import ACCOUNT, TRUST
+from harness.standing import standing
 
 PREFIX = "aws.cluster.x-k8s.io/"
 
@@ -70,8 +71,7 @@ class BootedMachine(MachineHarness):
 
 @pytest.fixture(scope="module")
 def settled() -> AwsHarness:
-    stage = AwsHarness()
-    stage.up()
+    stage = standing(AwsHarness)
     iam = stage.account.client.session.client("iam")
     iam.create_role(RoleName="nodes", AssumeRolePolicyDocument=TRUST)
     actions = ["secretsmanager:DeleteSecret", "secretsmanager:GetSecretValue"]

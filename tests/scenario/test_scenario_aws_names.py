@@ -11,6 +11,7 @@ from freehold.engine.tag_text import text
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
 from harness.aws_network import MACHINE, own
+from harness.standing import standing
 
 CLUSTER = "sigs.k8s.io/cluster-api-provider-aws/cluster/"
 OWNER = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "other", "uid": "c1"}
@@ -41,8 +42,7 @@ def node(harness: AwsHarness) -> None:
     ],
 )
 def test_a_cluster_that_is_there_keeps_its_name(metadata: dict[str, Any], field: str) -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     before = {each["arn"]: each["tags"] for each in own(harness)}
     harness.object.patch({"metadata": metadata})
     harness.for_a_while(1800)
@@ -69,8 +69,7 @@ def test_a_label_that_is_taken_off_again_changes_no_name_either() -> None:
 
 def test_a_restored_object_finds_its_cluster_again_beside_its_own_machines() -> None:
     """CAPA gives its tag to each machine, without our marks: they are no other cluster."""
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     node(harness)
     before = {each["arn"] for each in own(harness)}
     minted = next(v for v in harness.object.history if names.JOURNAL_ANNOTATION in v["metadata"].get("annotations", {}))
@@ -83,8 +82,7 @@ def test_a_restored_object_finds_its_cluster_again_beside_its_own_machines() -> 
 
 
 def test_machines_of_another_cluster_still_keep_the_name_from_a_new_one() -> None:
-    theirs = AwsHarness()
-    theirs.up()
+    theirs = standing(AwsHarness)
     node(theirs)
     ours = AwsHarness(beside=theirs)
     ours.object.raw["metadata"]["namespace"] = "team-b"

@@ -11,6 +11,7 @@ from freehold.controllers.plan.plan import Plan, PlanAction
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, changes, own, planned, writes
+from harness.standing import standing
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,8 +66,7 @@ def test_a_tag_whose_value_changes_is_shown_with_both_values() -> None:
 
 
 def test_deletions_are_listed_in_the_order_in_which_they_are_requested() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     rows = planned(harness, deleting=True).rows
     deleted = [row.kind for row in rows if row.action is PlanAction.DELETE]
     turns = {kind: [turn for turn, each in enumerate(deleted) if each == kind] for kind in deleted}

@@ -26,6 +26,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import STORAGE, aws_cluster
 from harness.powervs import UID, StoredObject
+from harness.standing import standing
 from harness.stepping import run_blocking
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
 from lab.aws_at_rest import AtRest
@@ -166,7 +167,7 @@ def test_the_cluster_with_everything_has_every_kind_that_one_cluster_can_have() 
     assert kinds == FACTS.keys() - others, "secrets are of machines"
 
 
-@_moments([*range(1, 12), 16, 24, 40], classic=[2], network=[3, 5, 24], everything=[2, 5, 16])
+@_moments([*range(1, 12), 16, 24, 40], classic=[2], network=[3, 24], everything=[5, 16])
 def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(passes: int, kind: str) -> None:
     """At any moment of a creation: no create is sent twice, and in the end everything can be deleted."""
     harness = _harness(**SPECS[kind])
@@ -182,7 +183,13 @@ def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(p
     _assert_as_undisturbed(harness, kind)
 
 
-@pytest.mark.parametrize("later", (0.0, 60.0), ids=("at once", "a minute later"))
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param(0.0, id="at once"),
+        pytest.param(60.0, id="a minute later", marks=pytest.mark.slow),  # the index shows all, as in the test above
+    ],
+)
 @_moments([*range(1, 9), 16, 40], classic=[3], network=[2, 7], everything=[4])
 def test_an_object_that_is_restored_from_before_its_first_pass_finds_what_it_has(
     passes: int, kind: str, later: float
@@ -199,40 +206,38 @@ def test_an_object_that_is_restored_from_before_its_first_pass_finds_what_it_has
     _assert_as_undisturbed(harness, kind)
 
 
-OF_A_NETWORK = (
-    "ec2.CreateVpc", "ec2.CreateSubnet", "ec2.CreateInternetGateway", "ec2.AllocateAddress", "ec2.CreateNatGateway",
-    "ec2.CreateRouteTable", "ec2.CreateSecurityGroup", "elbv2.CreateLoadBalancer", "elbv2.CreateTargetGroup",
-    "elbv2.CreateListener",
+TOGETHER = (
+    ("ec2.CreateVpc", "ec2.AllocateAddress", "s3.CreateBucket"),
+    (
+        "ec2.CreateSubnet", "ec2.CreateInternetGateway", "ec2.CreateEgressOnlyInternetGateway",
+        "ec2.CreateSecurityGroup", "elbv2.CreateTargetGroup",
+    ),
+    ("ec2.CreateNatGateway", "ec2.CreateRouteTable", "ec2.RunInstances", "elbv2.CreateLoadBalancer"),
+    ("ec2.CreateVpcEndpoint",),
+    ("elbv2.CreateListener",),
 )  # fmt: skip
-OF_EVERYTHING = (
-    "ec2.CreateEgressOnlyInternetGateway", "ec2.CreateVpcEndpoint", "ec2.RunInstances", "s3.CreateBucket",
-)  # fmt: skip
+"""The creates of a cluster with everything, those of one pass together."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "operation"),
-    [
-        *(("everything", operation) for operation in OF_EVERYTHING),
-        *(("network", operation) for operation in OF_A_NETWORK),
-    ],
-)
-def test_what_was_created_by_a_call_whose_reply_was_lost_with_the_store_is_found(kind: str, operation: str) -> None:
-    """Its id was on no record, and it has no seal: only the birth mark tells that it is the object's own."""
-    harness = _harness(**SPECS[kind])
+@pytest.mark.parametrize("operations", TOGETHER, ids=lambda operations: operations[0])
+def test_what_was_created_by_calls_whose_replies_were_lost_with_the_store_is_found(operations: tuple[str, ...]) -> None:
+    """Their ids were on no record, and they have no seal: only the birth mark tells that they are the object's own."""
+    harness = _harness(**EVERYTHING)
     manifest = copy.deepcopy(harness.object.history[0])
-    harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    for operation in operations:
+        harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.run(lambda: any(rule["hits"] for rule in harness.cloud.faults.rules()))
+    assert all(rule["hits"] for rule in harness.cloud.faults.rules()), "one pass sends them all"
     harness.clock.advance(60.0)
     assert _recover(harness)
     _apply(harness, manifest)
     harness.up()
-    _assert_as_undisturbed(harness, kind)
+    _assert_as_undisturbed(harness, "everything")
 
 
 @pytest.fixture(name="lost")
 def _lost() -> QuickHarness:
-    harness = _harness(**NETWORK)
-    harness.up()
+    harness = standing(QuickHarness, aws_cluster(**{**ONE_ZONE, **NETWORK}), SETTINGS, STORAGE)
     harness.settle()
     harness.clock.advance(60.0)
     return harness

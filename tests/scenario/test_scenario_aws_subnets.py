@@ -8,7 +8,7 @@ import pytest
 
 from freehold.controllers.plan.plan import PlanAction
 from freehold_sim.aws.strangers import Strangers
-from harness.aws_cluster import AwsHarness
+from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import planned
 from harness.aws_pruning import LISTED, answers, approve, change, harness, present
 
@@ -77,7 +77,8 @@ def test_a_plan_says_that_a_strangers_subnet_has_the_range_as_the_condition_does
 
 
 def test_a_pass_that_makes_a_subnet_reads_the_subnets_once() -> None:
-    cluster = harness(network={"subnets": LISTED})
+    cluster = AwsHarness(aws_cluster(network={"subnets": LISTED}))
+    cluster.up()
     known = len(cluster.calls())
     cluster.object.patch({"spec": {"network": {"subnets": [*LISTED, another("pub")]}}})
     cluster.pass_once()
@@ -154,8 +155,9 @@ def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
     assert found["subnet/pri-b"].endswith("is gone") and cluster.ready()
 
 
-@pytest.mark.parametrize("restarted", (False, True))
-@pytest.mark.parametrize("taken", ("10.0.40.128/25", "10.0.40.192/26", "10.0.40.0/24"))
+@pytest.mark.parametrize(
+    ("taken", "restarted"), [("10.0.40.128/25", False), ("10.0.40.192/26", True), ("10.0.40.0/24", False)]
+)
 def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken: str, restarted: bool) -> None:
     """Somebody made a subnet in our VPC. A plan hears it from a read, the pass from EC2's refusal."""
     cluster = harness(network={"subnets": LISTED[:2]})
@@ -184,7 +186,8 @@ def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken
 
 
 def test_a_plan_reads_the_subnets_of_a_vpc_once_for_all_that_are_to_be_made_in_it() -> None:
-    cluster = harness(network={"subnets": LISTED[:2]})
+    cluster = AwsHarness(aws_cluster(network={"subnets": LISTED[:2]}))
+    cluster.up()
     more = [{**LISTED[1], "id": f"more-{n}", "cidrBlock": f"10.0.{n}.0/24"} for n in range(20, 26)]
     cluster.object.patch({"spec": {"network": {"subnets": [*LISTED[:2], *more]}}})
     before = len(cluster.calls())

@@ -8,6 +8,7 @@ from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own
+from harness.standing import standing
 
 NAMED = {"additionalTags": {"Name": "my"}}
 
@@ -15,8 +16,7 @@ NAMED = {"additionalTags": {"Name": "my"}}
 @pytest.mark.parametrize("faults", [0, 6], ids=["at once", "also if the first attaches are throttled"])
 def test_a_name_that_the_spec_drops_is_replaced_by_the_default_one(faults: int) -> None:
     """The value that is there is ours until the default one has been read: nobody else's tag is in the way."""
-    default = AwsHarness()
-    default.up()
+    default = standing(AwsHarness)
     names = sorted((each["kind"], each["tags"].get("Name")) for each in own(default))
     harness = AwsHarness(aws_cluster(**NAMED))
     harness.up()

@@ -12,6 +12,7 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import Journal, RecordState
 from harness.powervs import Harness, ReconcilerHarness
 from harness.resources import MARK, Row, existing, made_by_us, marks, only
+from harness.standing import standing
 
 KINDS = {
     "load-balancer": "load-balancer/main",
@@ -19,12 +20,6 @@ KINDS = {
     "vpc": "vpc/main",
     "instance": "workspace/main",
 }
-
-
-def risen() -> Harness:
-    harness = Harness()
-    harness.up()
-    return harness
 
 
 def strip(harness: Harness, row: Row, how: str) -> list[str]:
@@ -68,7 +63,7 @@ def node_of(harness: Harness, row: Row) -> str:
 @pytest.mark.parametrize("how", ["owner", "cluster-uuid", "all"])
 def test_what_has_lost_a_tag_is_kept_as_it_is_and_the_delete_ends(kind: str, how: str) -> None:
     """The document: both tags, or the resource stays. It gets no new tag, and an event and the audit log name it."""
-    harness = risen()
+    harness = standing(Harness)
     kept = only(harness, kind)
     strip(harness, kept, how)
     before = own_tags(only(harness, kind))
@@ -91,7 +86,7 @@ def test_what_has_lost_a_tag_is_kept_as_it_is_and_the_delete_ends(kind: str, how
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_what_the_kept_one_needs_stays_with_it(kind: str) -> None:
     """The cloud deletes no subnet with a load balancer in it: the delete would never end. All else goes."""
-    harness = risen()
+    harness = standing(Harness)
     strip(harness, only(harness, kind), "cluster-uuid")
     harness.down()
     left = [row for row in made_by_us(harness) if row["kind"] != "security-group"]  # the VPC's own
@@ -103,7 +98,7 @@ def test_only_what_the_kept_one_needs_stays_with_it(kind: str) -> None:
 
 
 def test_a_condition_names_it_while_the_rest_is_deleted() -> None:
-    harness = risen()
+    harness = standing(Harness)
     kept = only(harness, "gateway")
     strip(harness, kept, "owner")
     harness.object.delete()
@@ -115,7 +110,7 @@ def test_a_condition_names_it_while_the_rest_is_deleted() -> None:
 @pytest.mark.parametrize("how", ["owner", "all"])
 def test_a_person_who_calls_it_ours_has_it_deleted_with_the_object(how: str) -> None:
     """The command in the message works while the object is being deleted, also once the resource counts as kept."""
-    harness = risen()
+    harness = standing(Harness)
     balancer = only(harness, "load-balancer")
     strip(harness, balancer, how)
     harness.object.delete()
@@ -126,7 +121,7 @@ def test_a_person_who_calls_it_ours_has_it_deleted_with_the_object(how: str) -> 
 
 
 def test_what_gets_its_tags_back_is_deleted() -> None:
-    harness = risen()
+    harness = standing(Harness)
     balancer = only(harness, "load-balancer")
     gone = strip(harness, balancer, "all")
     harness.object.delete()
@@ -138,7 +133,7 @@ def test_what_gets_its_tags_back_is_deleted() -> None:
 
 def test_a_mark_that_was_being_healed_when_the_delete_came_is_not_attached_by_it() -> None:
     """The pass put on record that it marks again, and the process died before the attach: it had its marks once."""
-    harness = risen()
+    harness = standing(Harness)
     vpc = only(harness, "vpc")
     strip(harness, vpc, "all")
     node = node_of(harness, vpc)
@@ -156,7 +151,7 @@ def test_a_mark_that_was_being_healed_when_the_delete_came_is_not_attached_by_it
 
 
 def test_a_node_mark_alone_is_none_of_the_two_and_keeps_nothing() -> None:
-    harness = risen()
+    harness = standing(Harness)
     for row in existing(harness):
         strip(harness, row, "node")
     harness.down()

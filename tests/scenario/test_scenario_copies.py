@@ -21,22 +21,21 @@ from freehold.providers.objects.served_resources import resource_of
 from freehold_sim.aws.settings import Quotas, Settings
 from harness.aws_cluster import AwsHarness
 from harness.powervs import EXAMPLE, Harness, ReconcilerHarness
+from harness.standing import standing
 
 Any_ = ReconcilerHarness[Any]
 MINIMAL = yaml.safe_load(EXAMPLE.with_name("powervs-minimal.yaml").read_text())
 """Names nothing: a copy that is a cluster of its own has names of its own."""
 ROOM = Settings(quotas=Quotas(addresses=20))
 CLOUDS: dict[str, tuple[Callable[[], Any_], type[Any_]]] = {
-    "ibm": (lambda: Harness(copying.deepcopy(MINIMAL)), Harness),
-    "aws": (lambda: AwsHarness(settings=ROOM), AwsHarness),
+    "ibm": (lambda: standing(Harness, MINIMAL), Harness),
+    "aws": (lambda: standing(AwsHarness, settings=ROOM), AwsHarness),
 }
 both = pytest.mark.parametrize("cloud", CLOUDS)
 
 
 def _original(cloud: str) -> Any_:
-    harness = CLOUDS[cloud][0]()
-    harness.up()
-    return harness
+    return CLOUDS[cloud][0]()
 
 
 def _restored(original: Any_, cloud: str, *, name: str = "copy", finalizer: bool = True, **metadata: Any) -> Any_:

@@ -12,6 +12,7 @@ from freehold.controllers.controller import RequeueAfter
 from freehold.engine.interface import Intervals
 from freehold_sim.ibm.settings import Delays, Lags, Quotas, Settings
 from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 INTERVAL = Intervals().deep
@@ -71,8 +72,7 @@ def _looks(harness: Harness) -> list[float]:
 
 
 def test_an_idle_cluster_is_looked_at_once_in_a_round_and_asks_nothing_in_between() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle(2)
     before = len(harness.calls())
     times = _looks(harness)

@@ -19,6 +19,7 @@ from harness.resources import (
     record,
     snapshot,
 )
+from harness.standing import standing
 
 
 def test_create_and_delete_leave_exactly_what_existed_before() -> None:
@@ -42,8 +43,7 @@ def test_create_and_delete_leave_exactly_what_existed_before() -> None:
 
 def test_every_created_resource_has_the_ownership_marks() -> None:
     """Without both marks no later process could prove ownership, and a delete would leave the resource behind."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     uid = harness.object.raw["metadata"]["uid"]
 
     for kind in ("instance", "network", "vpc", "subnet", "load-balancer", "gateway"):
@@ -56,8 +56,7 @@ def test_every_created_resource_has_the_ownership_marks() -> None:
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
     """docs/reference/capi-contract.md C5: a ready status has the host of the public load balancer and a port."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
 
     host = harness.status()["loadBalancers"]["freehold-demo-loadbalancer"]["hostname"]
     assert harness.object.raw["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
@@ -72,8 +71,7 @@ def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
 
 def test_status_shows_that_we_created_all_resources() -> None:
     """``controllerCreated`` is upstream's field; here each pass computes it from the marks."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
 
     status = harness.status()
     for field in ("serviceInstance", "network", "dhcpServer", "vpc", "transitGateway"):
@@ -87,8 +85,7 @@ def test_status_shows_that_we_created_all_resources() -> None:
 
 def test_omitted_resources_get_the_default_names_of_upstream() -> None:
     """Omitted resources (docs/reference/requirements.md I11 to I20): a subnet in each zone, one of each other kind."""
-    harness = Harness(example(**omitted()))
-    harness.up()
+    harness = standing(Harness, example(**omitted()))
 
     assert names(harness) >= {
         "freehold-demo-serviceInstance",
@@ -107,8 +104,7 @@ def test_omitted_resources_get_the_default_names_of_upstream() -> None:
 
 def test_events_tell_a_person_what_happened() -> None:
     """One event for each resource, one for Ready; none is a warning, and none is sent twice."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
 
     created = [message for _, reason, message in harness.events.said if reason == "ResourceCreated"]
     assert len(created) == len(set(created)) == 8
@@ -118,8 +114,7 @@ def test_events_tell_a_person_what_happened() -> None:
 
 def test_nothing_is_written_once_it_is_ready() -> None:
     """Twenty idle passes change neither the cloud nor the object: otherwise its own writes would wake it."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.for_a_while(120.0)
     version = harness.object.raw["metadata"]["resourceVersion"]
     world, writes = snapshot(harness), len(harness.calls(mutating=True))
@@ -133,8 +128,7 @@ def test_nothing_is_written_once_it_is_ready() -> None:
 
 def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
     """What is owned is known from journal and marks, not from memory."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
 
     harness.start_process()
@@ -177,8 +171,7 @@ def test_user_tags_are_on_everything_that_was_created() -> None:
 
 def test_a_user_tag_added_later_is_attached() -> None:
     """Tags follow today's spec, not the spec at the creation."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.patch({"spec": {"tags": [{"key": "team", "value": "payments"}]}})
     harness.for_a_while(300.0)
 
@@ -188,8 +181,7 @@ def test_a_user_tag_added_later_is_attached() -> None:
 
 def test_a_failure_after_ready_changes_the_condition_and_not_the_flag() -> None:
     """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition shows the current state."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.cloud.strangers.change(only(harness, "load-balancer")["id"], state="failed")
     harness.object.patch({"metadata": {"annotations": {"poke": "1"}}})
     harness.for_a_while(900.0)

@@ -19,6 +19,7 @@ from freehold.providers.objects.gate import (
 )
 from harness.powervs import Done, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
+from harness.standing import standing
 
 CREATE = ibm_names.CREATE_INFRA_ANNOTATION
 
@@ -53,8 +54,7 @@ def test_without_the_annotation_nothing_more_is_created(value: str | None) -> No
 
 def test_removing_the_annotation_of_a_ready_cluster_changes_nothing_in_the_cloud() -> None:
     """Ready stays true, too."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     annotate(harness, **{CREATE: "false"})
     harness.for_a_while(1500.0)
@@ -140,8 +140,7 @@ def test_a_paused_cluster_stops_every_write_and_converges_when_unpaused() -> Non
 
 def test_a_delete_for_move_removes_the_finalizer_without_a_cloud_call() -> None:
     """clusterctl replaces all annotations; the resources are the target's now (docs/reference/capi-contract.md C29)."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world, calls = snapshot(harness), len(harness.calls())
     harness.object.raw["metadata"]["annotations"] = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
     harness.object.delete()
@@ -158,8 +157,7 @@ def test_a_cluster_moved_to_another_api_server_keeps_its_resources(lost: str) ->
 
     Source: docs/reference/capi-contract.md C28, C32.
     """
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.for_a_while(120.0)
     world, status = snapshot(harness), harness.status()
     moved = {key: value for key, value in harness.object.raw.items() if lost == "uid" or key != "status"}
@@ -213,8 +211,7 @@ def test_an_object_whose_cluster_cannot_be_read_is_not_changed(around: NoCluster
 
 def test_a_delete_waits_for_the_machines_of_the_cluster() -> None:
     """Without Cluster API core nothing else ensures this order (docs/reference/capi-contract.md C22)."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.around = replace(harness.around, machines=(StandingMachine("IBMPowerVSMachine", "worker-0"),))
     calls = len(harness.calls())
     harness.object.delete()

@@ -17,6 +17,7 @@ from harness.resources import (
     row_of,
     snapshot,
 )
+from harness.standing import standing
 
 
 def shared(harness: Harness) -> Row:
@@ -99,8 +100,7 @@ def test_a_stripped_carrier_mark_is_attached_again() -> None:
 
 def test_a_foreign_connection_on_our_own_gateway_blocks_its_delete() -> None:
     """Someone else needs it: deleting the gateway would disconnect them."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     theirs = harness.cloud.strangers.make("vpc", region="us-south", name="theirs")
     gateway = only(harness, "gateway")
     joined = harness.cloud.strangers.make("connection", gateway=gateway["id"], network=theirs["crn"], name="theirs")
@@ -144,8 +144,7 @@ def test_routing_follows_the_spec_in_place() -> None:
 
 def test_global_routing_is_not_switched_off_if_the_spec_does_not_set_it() -> None:
     """Somebody connected a distant network to our gateway and enabled it: that does not contradict the spec."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.cloud.strangers.change(only(harness, "gateway")["id"], **{"global": True})
     harness.for_a_while(1500.0)
     assert routing(harness)

@@ -76,7 +76,7 @@ def test_false_on_the_managed_cluster_wins_until_it_is_taken_back() -> None:
     said = harness.policy()
     assert said["reason"] == "OptedOut" and "of AWSManagedCluster demo is false" in said["message"]
     harness.object.delete()
-    harness.for_a_while(3600)
+    harness.for_a_while(1200)
     assert not harness.object.gone and len(harness.balancers()) == 2
     assert harness.policy()["reason"] == "OptedOut"
     harness.say("true")
@@ -124,7 +124,7 @@ def test_what_a_cluster_of_the_name_that_is_not_ours_has_made_stays() -> None:
     CloudProvider(user, ground).classic()
     before = [row["name"] for row in left(harness) if "balancer" in row["kind"]]
     harness.object.delete()
-    harness.for_a_while(3600)
+    harness.for_a_while(1200)
     assert [row["name"] for row in left(harness) if "balancer" in row["kind"]] == before
     assert f"cluster/{EKS_NAME}" in harness.condition("Deleting")["message"]
     harness.object.patch({"metadata": {"annotations": {GC: "false"}}})

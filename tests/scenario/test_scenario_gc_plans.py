@@ -14,6 +14,7 @@ from harness.cloud_bystanders import Tempting, elsewhere, rule_that_names
 from harness.cloud_controllers import IMAGE, CloudProvider, everything
 from harness.collected import ground_of, left, user_of
 from harness.powervs import HarnessObjects
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 
@@ -50,8 +51,7 @@ def doomed(plan: CollectionPlan) -> list[str]:
 
 
 def test_what_the_plan_says_is_what_a_delete_takes_and_leaves() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     before = {row["id"] for row in left(harness)}
     user, ground = user_of(harness), ground_of(harness)
     made = everything(user, ground)
@@ -74,8 +74,7 @@ def test_what_the_plan_says_is_what_a_delete_takes_and_leaves() -> None:
 
 
 def test_what_tempts_is_kept_with_the_proof_that_it_lacks() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     tempting = Tempting(user_of(harness), ground_of(harness)).all()
     plan = planned(harness)
     why = {row.id: row.reason for row in plan.rows}
@@ -86,8 +85,7 @@ def test_what_tempts_is_kept_with_the_proof_that_it_lacks() -> None:
 
 
 def test_a_deleting_cluster_has_a_plan_of_what_is_still_there() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     CloudProvider(user_of(harness), ground_of(harness)).network()
     harness.clock.advance(LAG)
     harness.cloud.faults.add(Fault(Effect.DENIED, "elbv2.DeleteLoadBalancer", count=None))
@@ -98,8 +96,7 @@ def test_a_deleting_cluster_has_a_plan_of_what_is_still_there() -> None:
 
 
 def test_running_machines_are_named_since_nothing_goes_before_they_stop() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     ground = ground_of(harness)
     tags = [{"ResourceType": "instance", "Tags": [{"Key": "kubernetes.io/cluster/demo", "Value": "owned"}]}]
     machine = user_of(harness).make(
@@ -112,8 +109,7 @@ def test_running_machines_are_named_since_nothing_goes_before_they_stop() -> Non
 
 
 def test_an_opted_out_cluster_keeps_everything_and_says_by_what() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     CloudProvider(user_of(harness), ground_of(harness)).classic()
     harness.object.patch({"metadata": {"annotations": {names.EXTERNAL_RESOURCE_GC_ANNOTATION: "false"}}})
     plan = planned(harness)
@@ -123,8 +119,7 @@ def test_an_opted_out_cluster_keeps_everything_and_says_by_what() -> None:
 
 
 def test_an_annotation_that_cannot_be_read_holds_the_network() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     harness.object.patch({"metadata": {"annotations": {names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: "nonsense"}}})
     [why] = planned(harness).held
     assert "'nonsense' is no task" in why
@@ -140,8 +135,7 @@ def test_without_a_network_there_is_nothing_to_collect() -> None:
 
 
 def test_a_vpc_that_lost_its_marks_is_named_since_nothing_in_it_is_collected() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     vpc, user = ground_of(harness).vpc, user_of(harness)
     CloudProvider(user, ground_of(harness)).network()
     user.call("ec2", "DeleteTags", Resources=[vpc], Tags=[{"Key": UUID}])
@@ -151,8 +145,7 @@ def test_a_vpc_that_lost_its_marks_is_named_since_nothing_in_it_is_collected() -
 
 
 def test_a_stranger_whose_rule_names_a_group_holds_it() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     user, ground = user_of(harness), ground_of(harness)
     provider = CloudProvider(user, ground)
     provider.classic()
@@ -163,8 +156,7 @@ def test_a_stranger_whose_rule_names_a_group_holds_it() -> None:
 
 
 def test_a_denied_tag_index_is_said_and_everything_is_found_all_the_same() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     everything(user_of(harness), ground_of(harness))
     harness.clock.advance(LAG)
     usual = planned(harness)
@@ -181,8 +173,7 @@ def test_a_denied_tag_index_is_said_and_everything_is_found_all_the_same() -> No
 
 
 def test_two_clusters_of_one_name_in_one_network_are_both_named() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     CloudProvider(user_of(harness), ground_of(harness)).network()
     vpc = ground_of(harness).vpc
     beside = AwsHarness(beside=harness)
@@ -195,8 +186,7 @@ def test_two_clusters_of_one_name_in_one_network_are_both_named() -> None:
 
 
 def test_the_plan_of_a_deletion_says_which_kinds_wait_for_the_collection() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     [note] = planned_deletion(harness, deleting=True).notes
     kinds = "egress-only-gateway, elastic-ip, internet-gateway, nat-gateway, route-table, security-group, subnet, vpc"
     waiting = note.partition(" are deleted after ")[0].split(", ")

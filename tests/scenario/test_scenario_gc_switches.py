@@ -9,6 +9,7 @@ from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
 from freehold.collection.selector import Selector
 from freehold.engine import journal as journals
 from harness.aws_cluster import AwsHarness
+from harness.standing import standing
 
 OFF: FeatureGates = frozenset()
 
@@ -30,8 +31,7 @@ def warnings(harness: AwsHarness) -> set[str]:
 
 def test_a_new_cluster_is_collected_until_it_is_opted_out() -> None:
     """docs/reference/requirements.md G4, G5, G9."""
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     assert policy(harness) == ("True", "Collected")
     annotate(harness, names.EXTERNAL_RESOURCE_GC_ANNOTATION, "false")
     assert policy(harness) == ("False", "OptedOut")
@@ -55,8 +55,7 @@ def test_a_cluster_older_than_the_gate_is_collected_once_it_is_opted_in() -> Non
 
 
 def test_a_deleting_cluster_shows_a_change_of_mind() -> None:
-    harness = AwsHarness()
-    harness.up()
+    harness = standing(AwsHarness)
     harness.object.delete()
     assert policy(harness) == ("True", "Collected")
     annotate(harness, names.EXTERNAL_RESOURCE_GC_ANNOTATION, "0")

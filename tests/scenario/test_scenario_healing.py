@@ -11,14 +11,10 @@ from freehold.controllers.repairs import Repaired
 from freehold.engine.outcomes import Repair
 from harness.powervs import Harness, example
 from harness.resources import MARK, existing, made_by_us, marks, omitted, only, record, snapshot
+from harness.standing import standing
 
 LOOK = 1500.0
 """Seconds in which a deep pass runs, and its corrections are made and read back."""
-
-
-def risen(harness: Harness) -> Harness:
-    harness.up()
-    return harness
 
 
 @pytest.mark.parametrize(
@@ -34,7 +30,7 @@ def risen(harness: Harness) -> Harness:
 )
 def test_a_stripped_mark_is_attached_again(kind: str, how: str) -> None:
     """A later process proves ownership by our marks: a missing one is attached again, and this is reported."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     before = only(harness, kind)
     gone = [tag for tag in before["tags"] if how == "all" or tag.startswith(f"{MARK}{how}:")]
     harness.cloud.strangers.detach(before["crn"], *gone)
@@ -50,7 +46,7 @@ def test_a_stripped_mark_is_attached_again(kind: str, how: str) -> None:
 @pytest.mark.parametrize("end", ["vpc", "pvs"])
 def test_a_removed_connection_is_created_again(end: str) -> None:
     """As in the demo: without it no traffic passes. The old carrier mark is detached, the new one attached."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     old = next(row for row in existing(harness, "connection") if f"-{end}-con" in row["name"])
     harness.cloud.strangers.delete(old["id"])
 
@@ -69,7 +65,7 @@ def test_a_removed_connection_is_created_again(end: str) -> None:
 
 def test_the_rule_of_the_api_server_is_added_again_and_rules_of_others_stay() -> None:
     """The rule in the default group of the VPC is a part of ours; rules that others add there stay."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     group = record(harness, only(harness, "security-group")["id"])
     mine = next(rule for rule in group["rules"] if rule.get("port_min") == 6443)
     path = f"/vpc/us-south/v1/security_groups/{group['id']}/rules"
@@ -87,7 +83,7 @@ def test_the_rule_of_the_api_server_is_added_again_and_rules_of_others_stay() ->
 
 def test_a_removed_listener_is_created_again() -> None:
     """Without its listener the endpoint does not answer. The new one uses the pool with the members."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     balancer = record(harness, only(harness, "load-balancer")["id"])
     path = f"/vpc/us-south/v1/load_balancers/{balancer['id']}/listeners"
     harness.cloud.strangers.send("DELETE", f"{path}/{balancer['listeners'][0]['id']}")
@@ -102,7 +98,7 @@ def test_a_removed_listener_is_created_again() -> None:
 
 def test_members_that_others_put_into_our_pool_stay() -> None:
     """The provider of the machines adds them as members: we never remove members."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     balancer = record(harness, only(harness, "load-balancer")["id"])
     path = f"/vpc/us-south/v1/load_balancers/{balancer['id']}/pools/{balancer['pools'][0]['id']}/members"
     harness.cloud.strangers.send("POST", path, {"port": 6443, "target": {"address": "192.168.0.7"}})
@@ -126,7 +122,7 @@ def test_members_that_others_put_into_our_pool_stay() -> None:
 )
 def test_a_renamed_resource_is_renamed_back(kind: str, name: str) -> None:
     """The name follows the spec (docs/reference/requirements.md W12); machines find the resource by it."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     ident = only(harness, kind)["id"]
     harness.cloud.strangers.rename(ident, "someone-elses-idea")
 
@@ -138,7 +134,7 @@ def test_a_renamed_resource_is_renamed_back(kind: str, name: str) -> None:
 
 def test_what_others_changed_is_counted_and_an_edit_is_not() -> None:
     """The metric freehold_drift_repaired_total: somebody works against the operator."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     harness.for_a_while(LOOK)
     assert not harness.repairs, "nothing was changed"
     harness.object.patch({"spec": {"tags": [{"key": "team", "value": "blue"}]}})
@@ -167,7 +163,7 @@ def test_what_others_changed_is_counted_and_an_edit_is_not() -> None:
 
 def test_a_renamed_vpc_is_kept_when_a_stranger_has_taken_its_name() -> None:
     """It cannot be renamed back: this is reported, the stranger's VPC is left alone, and ours stays owned."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     ours = only(harness, "vpc")["id"]
     harness.cloud.strangers.rename(ours, "someone-elses-idea")
     theirs = harness.cloud.strangers.make("vpc", region="us-south", name="freehold-demo-vpc")
@@ -194,7 +190,7 @@ def left_behind(harness: Harness) -> bool:
 )
 def test_a_deleted_resource_is_created_again(kind: str) -> None:
     """It is created again together with what was inside it. A new load balancer has another address (ADR 16)."""
-    harness = risen(Harness(example(**omitted())))
+    harness = standing(Harness, example(**omitted()))
     old = existing(harness, kind)[0]
     if kind == "network":
         harness.cloud.strangers.delete(only(harness, "dhcp")["id"])
@@ -213,7 +209,7 @@ def test_a_deleted_resource_is_created_again(kind: str) -> None:
 
 def test_a_failed_load_balancer_that_a_person_deletes_is_created_again() -> None:
     """Its condition told the person to delete it."""
-    harness = risen(Harness())
+    harness = standing(Harness)
     old = only(harness, "load-balancer")["id"]
     harness.cloud.strangers.change(old, state="failed")
     harness.for_a_while(LOOK)
@@ -232,8 +228,7 @@ def test_an_unrecorded_and_unmarked_resource_is_found_inside_one_that_this_proce
     The VPC waits for the subnet, so a new process has no need to read it; the load balancers of its region are listed
     only for a VPC that is known to exist.
     """
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     balancer = only(harness, "load-balancer")
     harness.cloud.strangers.detach(balancer["crn"], *balancer["tags"])
     harness.clock.advance(120.0)  # until the index no longer shows them

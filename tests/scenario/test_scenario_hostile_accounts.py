@@ -8,6 +8,7 @@ from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness
 from harness.resources import existing, made_by_us, messages
+from harness.standing import standing
 
 OTHER = "99999999999999999999999999999999"
 
@@ -22,8 +23,7 @@ def _switched(harness: Harness) -> SimulatedIBM:
 
 def test_with_a_key_of_another_account_existing_resources_do_not_count_as_gone() -> None:
     """Every id answers 404 there; otherwise all would be created a second time and the first set forgotten."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     journal = harness.object.raw["metadata"]["annotations"]
     _switched(harness)
 
@@ -36,8 +36,7 @@ def test_with_a_key_of_another_account_existing_resources_do_not_count_as_gone()
 
 def test_a_key_of_another_account_does_not_remove_the_finalizer() -> None:
     """Otherwise the object is deleted, nothing is found, and the whole cluster is orphaned and forgotten."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     ours = _switched(harness)
 
     harness.object.delete()

@@ -9,6 +9,7 @@ from freehold.api import names as api_names
 from freehold.providers.ibm import api_names as ibm_names
 from harness.powervs import Harness, StoredObject, example
 from harness.resources import infrastructure, messages, snapshot
+from harness.standing import standing
 
 JOURNAL = api_names.JOURNAL_ANNOTATION
 
@@ -28,8 +29,7 @@ def _impostor(harness: Harness, uuid: str, nodes: dict[str, Any] | None = None) 
 
 def test_another_objects_uuid_in_the_annotation_deletes_none_of_its_connections() -> None:
     """A carrier's mark has only uuid and id; the uuid is not secret, it is in every tag."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     before = snapshot(harness)
     victim = harness.object
     harness.object = _impostor(harness, victim.raw["metadata"]["uid"])
@@ -57,8 +57,7 @@ def test_another_objects_uuid_deletes_no_connection_in_a_given_gateway() -> None
 
 def test_a_forged_record_of_another_objects_connection_does_not_delete_it() -> None:
     """The annotation may name that connection, too; then the carrier's mark would fit it."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     before = snapshot(harness)
     victim = harness.object
     journal = json.loads(victim.raw["metadata"]["annotations"][JOURNAL])

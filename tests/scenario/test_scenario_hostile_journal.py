@@ -11,6 +11,7 @@ import pytest
 from freehold.api import names as api_names
 from harness.powervs import Harness
 from harness.resources import existing, infrastructure, snapshot
+from harness.standing import standing
 
 Json = dict[str, Any]
 
@@ -58,8 +59,7 @@ def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool
 
 def test_with_a_rotated_key_of_the_same_account_all_is_served_and_deleted() -> None:
     """The records were signed with the old key; the marks in the cloud prove the same."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     _rotate(harness)
     harness.for_a_while(60.0)
     assert harness.ready()
@@ -70,8 +70,7 @@ def test_with_a_rotated_key_of_the_same_account_all_is_served_and_deleted() -> N
 
 def test_a_tag_stripped_after_a_rotated_key_is_attached_again() -> None:
     """A deep pass proves everything by its marks and signs the records again."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     _rotate(harness)
     harness.for_a_while(900.0)
     vpc = next(row for row in existing(harness, "vpc"))

@@ -10,6 +10,7 @@ import pytest
 from freehold_sim.http import Request, Response
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, omitted
+from harness.standing import standing
 
 KINDS = {
     "/vpc": {"vpc", "subnet", "load-balancer"},
@@ -49,12 +50,19 @@ def _without(answer: Response, items: str, hidden: set[str]) -> Response:
     return Response(answer.status, json.dumps(body).encode(), answer.headers)
 
 
-@pytest.mark.parametrize("service", ["/vpc", "/transit", "/resource-controller/v2/resource_instances", "/power"])
-@pytest.mark.parametrize("deleting", [False, True])
+@pytest.mark.parametrize(
+    ("service", "deleting"),
+    [
+        ("/vpc", False),
+        ("/vpc", True),
+        ("/transit", True),
+        ("/resource-controller/v2/resource_instances", False),
+        ("/power", True),
+    ],
+)
 def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, service: str) -> None:
     """A proxy or an ingress without its backend answers 404 in HTML: it does not know the resource."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     ours = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
     proxy = FalsifyingProxy(harness)
     proxy.lost = service
@@ -77,8 +85,7 @@ def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, s
 @pytest.mark.parametrize("deleting", [False, True])
 def test_a_resource_missing_in_a_list_is_read_by_id_before_it_counts_as_gone(deleting: bool) -> None:
     """IBM's lists omit what the key may not see; by id the answer is 403, and this is reported."""
-    harness = Harness(example(**omitted()))
-    harness.up()
+    harness = standing(Harness, example(**omitted()))
     subnets = {row["id"] for row in made_by_us(harness) if row["kind"] == "subnet"}
     assert len(subnets) == 3
     proxy = FalsifyingProxy(harness)

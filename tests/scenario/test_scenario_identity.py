@@ -16,6 +16,7 @@ from freehold.providers.ibm import api_names as ibm_names
 from freehold.providers.objects.gate import ClusterApiMode, ClusterContext
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages, snapshot
+from harness.standing import standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 
@@ -32,8 +33,7 @@ def journal(harness: Harness) -> str:
 @pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":2,"owner":["a"],"nodes":{}}'])
 def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to restore."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     good, world, writes = journal(harness), snapshot(harness), len(harness.calls(mutating=True))
     set_journal(harness, text)
     harness.for_a_while(600.0)
@@ -52,8 +52,7 @@ def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
 
 def test_a_copied_journal_makes_the_copy_read_only() -> None:
     """Someone applied the exported object under another name: the original is served, the copy does nothing."""
-    original = Harness()
-    original.up()
+    original = standing(Harness)
     copied = example()
     copied["metadata"] |= {"name": "copy"}
     copied["metadata"]["annotations"][JOURNAL] = journal(original)
@@ -76,8 +75,7 @@ def test_a_copied_journal_makes_the_copy_read_only() -> None:
 
 def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
     """Status has the UID of this object, the marks show the rest: no create, and everything can be deleted."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     set_journal(harness, None)
     harness.run(lambda: harness.passes > 3 and harness.ready())
@@ -90,8 +88,7 @@ def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
 
 def test_a_lost_journal_and_status_makes_it_read_only() -> None:
     """A finalizer without identity means that it was lost: a new one would leave the old resources behind."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     del harness.object.raw["status"]
     set_journal(harness, None)
@@ -103,8 +100,7 @@ def test_a_lost_journal_and_status_makes_it_read_only() -> None:
 @pytest.mark.parametrize("restarts", [False, True], ids=["memory", "status"])
 def test_a_lost_journal_during_a_delete_is_put_back_and_the_delete_ends(restarts: bool) -> None:
     """The operator knows it, or status names the UID of this very object and the marks show the rest."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.delete()
     harness.object.patch({"metadata": {"annotations": {JOURNAL: None}}})
     if restarts:
@@ -115,8 +111,7 @@ def test_a_lost_journal_during_a_delete_is_put_back_and_the_delete_ends(restarts
 
 def test_a_lost_journal_and_status_during_a_delete_is_reported_and_nothing_is_forgotten() -> None:
     """An object that is being deleted gets no new identity."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     harness.object.delete()
     del harness.object.raw["status"]
@@ -183,8 +178,7 @@ def test_what_was_taken_off_in_a_create_is_put_back_before_anything_else(
 
 def test_a_paused_object_is_left_as_it_is() -> None:
     """The mover takes the finalizer off a paused object before it deletes it (docs/reference/capi-contract.md C24)."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.patch({"metadata": {"finalizers": [], "annotations": {names.PAUSED_ANNOTATION: ""}}})
     harness.pass_once()
     assert harness.object.raw["metadata"]["finalizers"] == []
@@ -202,8 +196,7 @@ def test_what_is_deleted_without_its_finalizer_is_said_to_be_left_behind() -> No
 
 
 def test_what_was_released_is_not_said_to_be_left_behind() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.down()
     harness.process.report_gone(harness.object.raw)
     assert "ResourcesLeftBehind" not in {reason for _, reason, _ in harness.events.said}
@@ -212,8 +205,7 @@ def test_what_was_released_is_not_said_to_be_left_behind() -> None:
 def test_an_end_that_the_watch_shows_before_the_answer_is_here_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     patch = harness.object.patch
 
     def patch_and_tell(change: Mapping[str, Any], subresource: str = "") -> dict[str, Any]:
@@ -229,8 +221,7 @@ def test_an_end_that_the_watch_shows_before_the_answer_is_here_leaves_nothing_be
 
 def test_an_object_created_again_under_the_same_name_takes_over_nothing() -> None:
     """docs/reference/capi-contract.md C33: deleted without a finalizer and applied again, it gets a new identity."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     again = Harness()
     again.cloud.world.data = harness.cloud.world.data

@@ -23,6 +23,7 @@ from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import IGNITION, Harness, example
 from harness.resources import REGION, existing, infrastructure, made_by_us, messages, only, snapshot
+from harness.standing import standing
 
 OTHER = KeyRing.single(b"the key of another operator" * 2)
 
@@ -54,8 +55,7 @@ def ids(harness: Harness) -> list[str]:
 
 
 def test_an_identity_is_created_under_the_writing_key_and_status_has_its_digest() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     assert record(harness).key == harness.rings.ring.writing
     assert harness.status()["identity"]["key"] == harness.rings.ring.writing
 
@@ -63,8 +63,7 @@ def test_an_identity_is_created_under_the_writing_key_and_status_has_its_digest(
 @pytest.mark.parametrize("deleting", [False, True], ids=["served", "being deleted"])
 def test_without_its_key_nothing_is_written_but_conditions_and_no_cloud_is_called(deleting: bool) -> None:
     """This stops a copy in another management cluster: even its reads could lead to a delete."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     replace_ring(harness)
     if deleting:
         harness.object.delete()
@@ -100,8 +99,7 @@ def test_without_its_key_nothing_is_written_in_the_middle_of_a_creation() -> Non
 
 def test_adding_the_key_repairs_the_object_without_a_restart() -> None:
     """No create: everything is found again, and deleted in the end."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     had, made = replace_ring(harness), ids(harness)
     harness.for_a_while(600.0)
@@ -117,8 +115,7 @@ def test_adding_the_key_repairs_the_object_without_a_restart() -> None:
 
 def test_the_derived_key_of_one_object_is_enough_to_serve_it() -> None:
     """``freehold keys export NAME`` exports the key of one object and not that of all others."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     had = replace_ring(harness)
     uuid = record(harness).owner.uuid
     handed_on = {(had.writing, uuid): derive(had.keys[had.writing], uuid)}
@@ -130,8 +127,7 @@ def test_the_derived_key_of_one_object_is_enough_to_serve_it() -> None:
 
 def test_every_object_is_served_during_a_rotation() -> None:
     """``freehold keys new``: the old key is still read, nothing is created or deleted, and all is sealed again."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     made, had = ids(harness), harness.rings.ring
     harness.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
     harness.for_a_while(4 * 3600.0)
@@ -146,8 +142,7 @@ def test_every_object_is_served_during_a_rotation() -> None:
 
 def test_a_pause_is_acknowledged_without_the_key() -> None:
     """During a move the original is paused so that only the copy is served: it must acknowledge the pause."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     replace_ring(harness)
     harness.around = ClusterContext(
         ClusterApiMode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}})
@@ -158,8 +153,7 @@ def test_a_pause_is_acknowledged_without_the_key() -> None:
 
 def test_a_move_works_without_the_key() -> None:
     """``clusterctl move`` deletes the source's copy with this annotation: the finalizer goes, the resources stay."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     replace_ring(harness)
     harness.object.patch({"metadata": {"annotations": {names.DELETE_FOR_MOVE_ANNOTATION: ""}}})
@@ -171,8 +165,7 @@ def test_a_move_works_without_the_key() -> None:
 
 def test_with_status_alone_the_key_is_still_required() -> None:
     """A lost annotation must not make it an object that any ring serves."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     replace_ring(harness)
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
     before, calls = without_conditions(harness), len(harness.calls())
@@ -184,8 +177,7 @@ def test_with_status_alone_the_key_is_still_required() -> None:
 
 def test_a_person_is_told_once() -> None:
     """One event, and not one in every pass."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     replace_ring(harness)
     harness.for_a_while(3600.0)
     assert [reason for _, reason, _ in harness.events.said].count("KeyMissing") == 1
@@ -193,8 +185,7 @@ def test_a_person_is_told_once() -> None:
 
 def test_changes_while_the_key_was_missing_are_seen_as_soon_as_it_is_back() -> None:
     """Another operator may have served the object meanwhile: all that this process remembers is outdated."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     had, harness.rings.ring = harness.rings.ring, OTHER
     harness.pass_once()
@@ -207,8 +198,7 @@ def test_changes_while_the_key_was_missing_are_seen_as_soon_as_it_is_back() -> N
 @pytest.mark.parametrize("with_key", [True, False], ids=["key at the target", "no key at the target"])
 def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     """The object at the target has a new UID and no status, and the operator there has its own ring."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     had, made = replace_ring(harness), ids(harness)
     harness.object.raw.pop("status")
     harness.object.patch({"metadata": {"uid": "the-target-has-another-uid"}})
@@ -239,8 +229,7 @@ async def test_a_plan_of_an_object_without_its_key_reports_the_missing_key() -> 
 
 def test_a_key_that_a_person_accepts_as_lost_is_replaced_if_record_and_marks_agree() -> None:
     """``freehold keys accept``: everything is proved by the marks in the cloud, renewed, and deleted in the end."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     had, made = replace_ring(harness), ids(harness)
     harness.for_a_while(600.0)
     assert harness.condition("Ready")["reason"] == "KeyMissing"
@@ -361,8 +350,7 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
 
 def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_record() -> None:
     """An acceptance needs record and marks that agree: copied marks alone prove nothing."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     ours = only(harness, "vpc")
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
     harness.cloud.strangers.attach(theirs["crn"], *ours["tags"])
@@ -378,8 +366,7 @@ def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_rec
 @pytest.mark.parametrize("other_rights", [False, True], ids=["edits the object", "and tags in the account"])
 def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: bool) -> None:
     """The loss was accepted for the records of that moment: an editor could write any id with the lost key."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
     lost_and_accepted(harness)
     harness.up()

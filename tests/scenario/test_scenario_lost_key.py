@@ -28,6 +28,7 @@ from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import aws_cluster
 from harness.powervs import Harness
 from harness.resources import REGION, made_by_us, only
+from harness.standing import standing
 from harness.stepping import run_blocking
 from lab.aws import ONE_ZONE, QUICK, ROOMY, QuickHarness
 
@@ -82,8 +83,7 @@ def _decide(harness: AnyHarness, node: str, ring: KeyRing, verdict: Verdict = Ve
 
 def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_resource_stays() -> None:
     """A VPC and a subnet of somebody else: records as ours have them, and our marks copied onto both."""
-    harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
-    harness.up()
+    harness = standing(QuickHarness, aws_cluster(**ONE_ZONE), SETTINGS)
     strangers = Strangers(harness.cloud)
     vpc = strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.77.0.0/16"})["id"]
     inside = {"VpcId": vpc, "AvailabilityZone": "us-east-1a"}
@@ -127,8 +127,7 @@ def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_r
 
 def test_a_record_that_was_left_out_and_is_decided_to_be_mine_is_marked_anew() -> None:
     """The seal of the lost key is still on it, which nothing can check."""
-    harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
-    harness.up()
+    harness = standing(QuickHarness, aws_cluster(**ONE_ZONE), SETTINGS)
     lost, document = harness.rings.ring.writing, RingDocument.create(LATER)
     _accept(harness, _list(harness, document, lost), document, ["default/demo/vpc/main"])
     harness.for_a_while(1200.0)
@@ -142,8 +141,7 @@ def test_a_record_that_was_left_out_and_is_decided_to_be_mine_is_marked_anew() -
 
 def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:
     """Where tags are a set: the stranger's VPC has all tags of ours."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     ours = only(harness, "vpc")
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
     harness.cloud.strangers.attach(theirs["crn"], *(tag.replace("vpc.main", "vpc.evil") for tag in ours["tags"]))
@@ -171,8 +169,7 @@ def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:
 
 def test_the_list_tells_what_the_marks_do_not_show_and_what_has_gone() -> None:
     """Neither is accepted, whatever a person says."""
-    harness = QuickHarness(aws_cluster(**ONE_ZONE), SETTINGS)
-    harness.up()
+    harness = standing(QuickHarness, aws_cluster(**ONE_ZONE), SETTINGS)
     strangers = Strangers(harness.cloud)
     vpc = strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.77.0.0/16"})["id"]
     model = _entries(harness)["vpc/main"]

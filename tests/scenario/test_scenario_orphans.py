@@ -13,6 +13,7 @@ from freehold.engine.keys import KeyRing
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, example
 from harness.resources import existing, infrastructure, made_by_us, snapshot
+from harness.standing import standing
 from harness.stepping import run_blocking
 from harness.traits import kind_of, made
 
@@ -25,8 +26,7 @@ def _orphans(harness: Harness, *present: str) -> tuple[MarkedOwner, ...]:
 
 @pytest.fixture(name="cluster")
 def _cluster() -> Harness:
-    harness = Harness(example())
-    harness.up()
+    harness = standing(Harness, example())
     harness.settle()
     return harness
 

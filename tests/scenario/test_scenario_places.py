@@ -10,6 +10,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import Harness
 from harness.resources import REGION, ZONE, Row, existing, infrastructure, made_by_us, snapshot
+from harness.standing import standing
 
 
 def elsewhere(harness: Harness) -> dict[str, Row]:
@@ -101,8 +102,7 @@ def test_what_is_in_the_vpc_is_not_refused_after_the_journal_knows_it() -> None:
 
 def test_a_given_resource_in_our_own_vpc_is_not_refused() -> None:
     """Somebody made a subnet in the VPC that is ours, and the spec names it: that VPC is on record."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     vpc = existing(harness, "vpc")[0]
     subnet = harness.cloud.strangers.make("subnet", region=REGION, vpc=vpc["id"], zone=ZONE, name="more")
     harness.clock.advance(3600.0)

@@ -13,6 +13,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
 from harness.powervs import Harness, example
 from harness.resources import existing, only, row_of
+from harness.standing import standing
 
 
 def _rows(plan: Plan, kind: str) -> list[PlanRow]:
@@ -45,8 +46,7 @@ def test_a_plan_lists_an_interrupted_create_as_one_that_may_be_made_again(effect
 
 def test_a_plan_says_what_it_leaves_as_it_is_although_the_spec_says_otherwise() -> None:
     """Nothing of it is made anew, so no word of the plan says so."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.patch({"spec": {"zone": "dal12"}})
     found = planned(harness)
     workspace = _rows(found, "workspace")[0]
@@ -65,8 +65,7 @@ def test_a_plan_names_what_the_spec_no_longer_wants() -> None:
 
 
 def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     gone = existing(harness, "load-balancer")[0]
     harness.cloud.strangers.delete(gone["id"])
     harness.clock.advance(3600.0)
@@ -77,8 +76,7 @@ def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
 
 def test_an_object_that_may_not_be_changed_reports_the_differences_and_sends_nothing() -> None:
     """Without the annotation a pass only reads."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.patch({"metadata": {"annotations": {ibm_names.CREATE_INFRA_ANNOTATION: None}}})
     gateway = existing(harness, "gateway")[0]
     harness.object.patch({"spec": {"transitGateway": {"name": gateway["name"], "globalRouting": True}}})

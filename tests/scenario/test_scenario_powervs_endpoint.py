@@ -9,6 +9,7 @@ import pytest
 from freehold.api import names
 from harness.powervs import Harness, example
 from harness.resources import REGION, only
+from harness.standing import standing
 
 THEIRS = f"0a1b2c3d-{REGION}.lb.appdomain.cloud"
 """Of a load balancer of somebody's, which leads to the API server."""
@@ -36,8 +37,7 @@ def is_left_behind(harness: Harness, old: str, new: str) -> None:
 @pytest.mark.parametrize("times", (1, 2))
 def test_a_cluster_with_the_hostname_of_a_lost_load_balancer_is_not_ready(times: int) -> None:
     """Nobody reaches its API server, also after the second one is lost."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     old = host(harness)
     for _ in range(times):
         new = lost(harness)
@@ -47,8 +47,7 @@ def test_a_cluster_with_the_hostname_of_a_lost_load_balancer_is_not_ready(times:
 
 def test_it_is_known_after_the_status_is_lost() -> None:
     """A move or a restore brings no status."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     old, new = host(harness), lost(harness)
     harness.object.raw["status"] = {}
     harness.start_process()
@@ -58,8 +57,7 @@ def test_it_is_known_after_the_status_is_lost() -> None:
 
 def test_a_cluster_of_an_earlier_version_learns_its_endpoint() -> None:
     """The first look at its load balancer is enough."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.object.patch({"metadata": {"annotations": {names.ENDPOINT_ANNOTATION: None}}})
     harness.start_process()
     harness.for_a_while(1800.0)

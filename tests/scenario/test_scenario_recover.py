@@ -22,6 +22,7 @@ from freehold_sim.flow import Identified
 from freehold_sim.http import Request
 from harness.powervs import UID, Harness, StoredObject, example
 from harness.resources import REGION, existing
+from harness.standing import standing
 from harness.stepping import run_blocking
 from harness.traits import traits
 
@@ -68,8 +69,7 @@ def _moments(every: Iterable[int]) -> list[Any]:
 @pytest.mark.parametrize("passes", _moments([*range(2, 16), 40]))
 def test_a_lost_object_is_recovered_at_any_moment_of_its_creation(passes: int) -> None:
     """No resource is made twice, and in the end everything can be deleted."""
-    undisturbed, harness = Harness(), Harness()
-    undisturbed.up()
+    undisturbed, harness = standing(Harness), Harness()
     manifest = copy.deepcopy(harness.object.raw)
     harness.settle(passes)
     harness.clock.advance(60.0)
@@ -114,8 +114,7 @@ def test_a_lost_object_is_recovered_after_any_write_of_its_creation(
     writes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of a pass too: what was sent and is on no record is found by its nonce, once the uuid is known."""
-    undisturbed = Harness()
-    undisturbed.up()
+    undisturbed = standing(Harness)
     assert len(undisturbed.calls(mutating=True)) == WRITES
     harness = _die_after(writes, monkeypatch)
     manifest = copy.deepcopy(harness.object.history[0])
@@ -132,8 +131,7 @@ def test_a_lost_object_is_recovered_after_any_write_of_its_creation(
 
 @pytest.fixture(name="lost")
 def _lost() -> Harness:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     return harness
 

@@ -11,6 +11,7 @@ from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Quotas, Settings
 from harness.powervs import Harness, example
 from harness.resources import existing, made_by_us, messages
+from harness.standing import standing
 
 CREATES = {
     "rc.create_resource_instance": "ServiceInstanceReady",
@@ -94,8 +95,7 @@ def test_a_wrong_api_key_is_one_sentence_and_nothing_is_created() -> None:
 
 def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_is_reported() -> None:
     """Nothing was deleted in an account that cannot be reached."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.cloud.faults.add(Fault(Effect.DENIED, "*", count=None))
     harness.object.delete()
     harness.start_process()
@@ -161,8 +161,7 @@ def test_a_burst_of_503_is_waited_out(operation: str) -> None:
 
 def test_ready_stays_true_in_status_during_an_outage() -> None:
     """docs/reference/capi-contract.md C7: the flag stays; the Ready condition reports that the cloud is away."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*", count=None, status=503))
     harness.for_a_while(900.0)
 

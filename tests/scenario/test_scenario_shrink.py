@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.powervs import Harness, example
 from harness.resources import REGION, Row, existing, infrastructure, made_by_us, only, record, snapshot
+from harness.standing import standing
 
 
 def subnets(harness: Harness) -> dict[str, Row]:
@@ -67,8 +68,7 @@ def test_a_removed_load_balancer_is_surplus_and_deleted_with_the_object() -> Non
 
 def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
     """The spec names another one now: ours is not forgotten, and is deleted with the object."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     theirs = infrastructure(harness)
     before = snapshot(harness, {theirs.vpc["id"]})
     harness.object.patch({"spec": {"vpc": {"id": theirs.vpc["id"], "name": None}}})
@@ -94,8 +94,7 @@ def test_a_changed_zone_of_a_subnet_is_reported_as_drift() -> None:
 
 def test_a_live_cluster_whose_spec_becomes_invalid_can_be_deleted() -> None:
     """A delete depends on what is owned, not on today's spec."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     world = snapshot(harness)
     harness.object.patch({"spec": {"zone": "nowhere-1", "vpc": {"region": "atlantis"}}})
     harness.for_a_while(900.0)

@@ -9,6 +9,7 @@ from freehold_sim.http import Request
 from harness.plans import planned
 from harness.powervs import IGNITION, UID, Harness, example
 from harness.resources import MARK, REGION, Row, existing, made_by_us, marks, messages, only, snapshot
+from harness.standing import standing
 
 STORAGE = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
 
@@ -21,16 +22,14 @@ def put_bucket(harness: Harness, name: str) -> None:
 
 def test_no_object_storage_is_created_by_default() -> None:
     """An instance costs money and a name."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     assert existing(harness, "bucket") == []
     assert len(existing(harness, "instance")) == 1
 
 
 def test_instance_and_bucket_are_created_and_deleted() -> None:
     """The bucket has no tags: our own instance carries its mark. An instance in reclamation counts as gone."""
-    harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
-    harness.up()
+    harness = standing(Harness, example(cosInstance=STORAGE), gates=IGNITION)
 
     instance, bucket = only(harness, "instance", "demo-cos"), only(harness, "bucket", "demo-bucket")
     assert bucket["parent"] == instance["id"]
@@ -60,8 +59,7 @@ def test_a_bucket_name_that_is_taken_is_reported() -> None:
 
 def test_a_bucket_with_objects_is_not_emptied() -> None:
     """We never delete data: the delete waits, names the bucket, and continues once it is empty."""
-    harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
-    harness.up()
+    harness = standing(Harness, example(cosInstance=STORAGE), gates=IGNITION)
     record = harness.cloud.world.get("bucket", "demo-bucket")
     record["objects"]["precious"] = "data"
     harness.object.delete()
@@ -78,8 +76,7 @@ def test_a_bucket_with_objects_is_not_emptied() -> None:
 
 def test_a_foreign_bucket_in_our_instance_blocks_its_delete() -> None:
     """Deleting the instance would delete every bucket in it."""
-    harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
-    harness.up()
+    harness = standing(Harness, example(cosInstance=STORAGE), gates=IGNITION)
     instance = only(harness, "instance", "demo-cos")
     bucket = harness.cloud.world.get("bucket", "demo-bucket")
     fields = {key: value for key, value in bucket.items() if key not in ("kind", "serial", "turn", "created_at")}
@@ -203,8 +200,7 @@ def test_without_the_feature_gate_object_storage_is_not_created_and_that_is_said
 
 def test_object_storage_goes_on_if_the_gate_is_off_after_an_upgrade() -> None:
     """It was created without a gate: it stays ours, is no surplus, is healed, and goes with the object."""
-    harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
-    harness.up()
+    harness = standing(Harness, example(cosInstance=STORAGE), gates=IGNITION)
     bucket, instance = only(harness, "bucket"), only(harness, "instance", "demo-cos")
     harness.gates = DEFAULT_GATES
     harness.start_process()
@@ -227,8 +223,7 @@ def test_object_storage_goes_on_if_the_gate_is_off_after_an_upgrade() -> None:
 
 def test_object_storage_is_deleted_although_the_gate_is_off() -> None:
     """The operator is started without the option between create and delete."""
-    harness = Harness(example(cosInstance=STORAGE), gates=IGNITION)
-    harness.up()
+    harness = standing(Harness, example(cosInstance=STORAGE), gates=IGNITION)
     harness.gates = DEFAULT_GATES
     harness.start_process()
     harness.down()

@@ -21,6 +21,7 @@ from harness.resources import (
     row_of,
     snapshot,
 )
+from harness.standing import standing
 
 DEAD = "11111111-2222-4333-8444-555555555555"
 
@@ -139,8 +140,7 @@ def test_all_resources_of_an_earlier_cluster_are_named_at_once() -> None:
 
 def test_all_our_tags_copied_onto_a_strangers_resource_prove_nothing() -> None:
     """Anybody may write tags: the seal of the mark fits only the resource that it was made for."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     copied = only(harness, "vpc")["tags"]
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="theirs", tags=copied)
     lb_tags = only(harness, "load-balancer")["tags"]
@@ -195,8 +195,7 @@ def test_a_young_namesake_is_waited_for_and_not_used() -> None:
 
 def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> None:
     """Someone took over our VPC and attached their marks: a person must decide whose it is now."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     vpc = only(harness, "vpc")
     harness.cloud.strangers.strip(vpc["crn"])
     harness.cloud.strangers.attach(vpc["crn"], *marks_of_an_earlier_cluster("other"))
@@ -210,8 +209,7 @@ def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> N
     assert [row["id"] for row in made_by_us(harness) if row["kind"] == "vpc"] == [vpc["id"]]
 
 
-@pytest.mark.parametrize("moment", [1, 3, 6, 10], ids=lambda passes: f"after {passes} passes")
-@pytest.mark.parametrize("spelled", [True, False], ids=["name in the spec", "default name"])
+@pytest.mark.parametrize(("moment", "spelled"), [(1, True), (3, False), (6, True), (10, False)])
 def test_our_workspace_with_a_strangers_uuid_beside_ours_blocks_and_is_called_claimed_by_two(
     moment: int, spelled: bool
 ) -> None:

@@ -25,8 +25,9 @@ from freehold.engine.ownership import Owner
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import MACHINE, own
-from harness.powervs import Harness, ReconcilerHarness, example
+from harness.powervs import Harness, ReconcilerHarness
 from harness.resources import REGION, made_by_us
+from harness.standing import standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 UUID = "66666666-6666-4666-8666-666666666666"
@@ -84,7 +85,7 @@ class Attack:
     def delete(self) -> None:
         """Delete the object, and give it time: it may stay."""
         self.harness.object.delete()
-        self.harness.for_a_while(3600.0)
+        self.harness.for_a_while(1200.0)
 
     def follow_advice(self) -> None:
         """Do what the condition says: it names a kubectl command that takes the annotation off."""
@@ -96,8 +97,8 @@ class Attack:
         self.write(None)
 
 
-def on_aws() -> Attack:
-    harness = AwsHarness(aws_cluster())
+def on_aws(*, ready: bool = False) -> Attack:
+    harness = standing(AwsHarness) if ready else AwsHarness()
     strangers = Strangers(harness.cloud)
     vpc = strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.77.0.0/16"})["id"]
     place = {"VpcId": vpc, "CidrBlock": "10.77.1.0/24", "AvailabilityZone": "us-east-1a"}
@@ -112,8 +113,8 @@ def on_aws() -> Attack:
     return Attack(harness, tuple(Stranger(kind, id_, arn(kind, id_), id_) for kind, id_ in made.items()), own, b"")
 
 
-def on_ibm() -> Attack:
-    harness = Harness(example())
+def on_ibm(*, ready: bool = False) -> Attack:
+    harness = standing(Harness) if ready else Harness()
     make = harness.cloud.strangers.make
     vpc = make("vpc", region=REGION, name="theirs")
     subnet = make("subnet", region=REGION, vpc=vpc["id"], zone="us-south-1", name="theirs")
@@ -142,7 +143,7 @@ def starts_for_the_first_time(attack: Attack) -> None:
     "more", [{}, {"p": "r"}, {"d": 1.0}, None], ids=["recorded", "not read back", "delete requested", "no record"]
 )
 def test_a_journal_that_was_there_before_the_first_start_is_not_believed(
-    begin: Callable[[], Attack], more: Json | None
+    begin: Callable[..., Attack], more: Json | None
 ) -> None:
     """Whoever may only create objects had a stranger's running instance deleted."""
     attack = begin()
@@ -160,7 +161,7 @@ def test_a_journal_that_was_there_before_the_first_start_is_not_believed(
 
 
 @BOTH
-def test_an_object_with_such_a_journal_is_served_once_a_person_has_taken_it_off(begin: Callable[[], Attack]) -> None:
+def test_an_object_with_such_a_journal_is_served_once_a_person_has_taken_it_off(begin: Callable[..., Attack]) -> None:
     attack = begin()
     attack.write(attack.journal(attack.owner))
     starts_for_the_first_time(attack)
@@ -175,11 +176,10 @@ def test_an_object_with_such_a_journal_is_served_once_a_person_has_taken_it_off(
 
 @BOTH
 @pytest.mark.parametrize("records", ["without a key", "with their keys"])
-def test_a_journal_without_a_key_stops_an_object_that_was_ready(begin: Callable[[], Attack], records: str) -> None:
+def test_a_journal_without_a_key_stops_an_object_that_was_ready(begin: Callable[..., Attack], records: str) -> None:
     """Status still proves whose it is: the marks in the cloud bring its records back."""
-    attack = begin()
+    attack = begin(ready=True)
     harness = attack.harness
-    harness.up()
     made = {row["id"] for row in attack.ours(harness)}
     document = json.loads(harness.object.raw["metadata"]["annotations"][JOURNAL])
     owner = Owner(*document["owner"])
@@ -201,10 +201,9 @@ def test_a_journal_without_a_key_stops_an_object_that_was_ready(begin: Callable[
 
 
 @BOTH
-def test_such_a_journal_of_an_object_that_is_being_deleted_deletes_nothing(begin: Callable[[], Attack]) -> None:
-    attack = begin()
+def test_such_a_journal_of_an_object_that_is_being_deleted_deletes_nothing(begin: Callable[..., Attack]) -> None:
+    attack = begin(ready=True)
     harness = attack.harness
-    harness.up()
     good = harness.object.raw["metadata"]["annotations"][JOURNAL]
     attack.write(attack.journal(journals.loads(good).owner))
     writes = len(harness.calls(mutating=True))
@@ -221,13 +220,15 @@ def test_such_a_journal_of_an_object_that_is_being_deleted_deletes_nothing(begin
 
 
 @BOTH
-@pytest.mark.parametrize("more", [{}, {"p": "r", "d": 1.0}], ids=["recorded", "delete requested"])
-@pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
-def test_records_without_a_key_are_named_and_left_alone(begin: Callable[[], Attack], more: Json, deleted: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "deleted"), [({}, False), ({"p": "r", "d": 1.0}, True)], ids=["recorded", "delete requested, and deleted"]
+)
+def test_records_without_a_key_are_named_and_left_alone(
+    begin: Callable[..., Attack], more: Json, deleted: bool
+) -> None:
     """Beside records with a key: each is an unsigned one, of which a person decides."""
-    attack = begin()
+    attack = begin(ready=True)
     harness = attack.harness
-    harness.up()
     document = json.loads(harness.object.raw["metadata"]["annotations"][JOURNAL])
     owner = Owner(*document["owner"])
     document["nodes"] |= json.loads(attack.journal(owner, **more))["nodes"]
@@ -264,8 +265,7 @@ def without_nodes(attack: Attack, owner: Owner) -> str:
 @pytest.mark.parametrize("named", [False, True], ids=["no key", "the key that is named in every journal"])
 def test_an_identity_with_the_uuid_of_another_cluster_reaches_none_of_its_resources(named: bool) -> None:
     """The uuid is public, and so is the name of a key: what is made with the key is over the object's name, too."""
-    victim = AwsHarness(aws_cluster())
-    victim.up()
+    victim = standing(AwsHarness, aws_cluster())
     theirs = {row["id"]: json.dumps(row, sort_keys=True, default=sorted) for row in own(victim)}
     manifest = aws_cluster()
     uuid = journals.loads(victim.object.raw["metadata"]["annotations"][JOURNAL]).owner.uuid

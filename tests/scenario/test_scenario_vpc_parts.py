@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.powervs import Harness, example
 from harness.resources import REGION, existing, made_by_us, only, record, snapshot
+from harness.standing import standing
 
 GROUPS: list[dict[str, Any]] = [
     {
@@ -152,8 +153,7 @@ def test_additional_listeners() -> None:
 
 def test_a_listener_added_later() -> None:
     """The load balancer is in use by then: its listeners change in place, and it is not created again."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     before = only(harness, "load-balancer")["id"]
     balancer = {"name": "freehold-demo-loadbalancer", "additionalListeners": [{"port": 22623}]}
     harness.object.patch({"spec": {"loadBalancers": [balancer]}})

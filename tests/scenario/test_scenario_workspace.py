@@ -7,6 +7,7 @@ from dataclasses import replace
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness, example
 from harness.resources import REGION, ZONE, existing, made_by_us, marks, messages, only, snapshot
+from harness.standing import standing
 
 WITHOUT_CRN = replace(Settings(), assumptions=Assumptions(dhcp_network_has_crn=False))
 
@@ -55,8 +56,7 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     workspace = only(harness, "instance")["id"]
     net = harness.cloud.strangers.make("network", region="dal", workspace=workspace, name="theirs")
     vm = harness.cloud.strangers.make("vm", region="dal", workspace=workspace, network=net["id"], name="database")
@@ -77,8 +77,7 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
 
 def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
     """CAPIBM #1815: the delete hung for ever without a message. Here it waits, too, and reports for what."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     workspace, network = only(harness, "instance")["id"], only(harness, "network")["id"]
     vm = harness.cloud.strangers.make("vm", region="dal", workspace=workspace, network=network, name="left-over")
     harness.object.delete()
@@ -95,8 +94,7 @@ def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
 
 def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
     """Others may have resources in our VPC; nothing of theirs is deleted with it."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     vpc = only(harness, "vpc")["id"]
     theirs = harness.cloud.strangers.make("subnet", region=REGION, vpc=vpc, zone=ZONE, name="theirs")
     before = snapshot(harness, {theirs["id"]})
@@ -115,8 +113,7 @@ def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
 
 def test_a_public_gateway_in_our_vpc_is_named() -> None:
     """CAPIBM #308: the VPC's delete hangs on a left-over public gateway."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     vpc = only(harness, "vpc")["id"]
     theirs = harness.cloud.strangers.occupy("public-gateway", "left-over", vpc=vpc, region=REGION)
     harness.object.delete()
@@ -130,8 +127,7 @@ def test_a_public_gateway_in_our_vpc_is_named() -> None:
 
 def test_a_strangers_server_in_our_subnet_is_named() -> None:
     """The cloud refuses to delete the subnet: the reason is reported, and the delete continues afterwards."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     vpc, subnet = only(harness, "vpc")["id"], only(harness, "subnet")["id"]
     theirs = harness.cloud.strangers.occupy("virtual-server", "theirs", vpc=vpc, region=REGION, subnets=[subnet])
     harness.object.delete()

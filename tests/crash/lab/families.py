@@ -313,6 +313,14 @@ def shuffled(cases: Iterable[Case], most: int | None = None) -> list[Case]:
     return every[:most]
 
 
+def hold_one(case: Case, *, most_calls: int, most_named: int = 0) -> None:
+    """Run it alone: ``make test`` takes no more of a family that another world has, or whose runs are long."""
+    verdict = run(case)
+    assert not verdict.faults
+    assert verdict.calls <= most_calls
+    assert bool(verdict.named) <= most_named, f"left to a person: {verdict.named}"
+
+
 def hold(family: str, cases: Iterable[Case], *, most_calls: int, most_named: int = 0, runs: Runs = one_by_one) -> Tally:
     """Run them, print the row, and fail with what went wrong.
 
