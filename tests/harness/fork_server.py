@@ -6,12 +6,14 @@ socket is closed.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
 import runpy
 import socket
 import sys
+import termios
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,6 +73,10 @@ def become(program: dict[str, Any], streams: list[int]) -> None:
         os.close(each)
     if program["session"]:
         os.setsid()
+        if os.isatty(0):  # it asks on /dev/tty: the terminal of its session
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if os.isatty(1):
+        sys.stdout.reconfigure(line_buffering=True)  # as Python sets it up on a terminal
     os.chdir(program["folder"])
     os.environ.clear()
     os.environ.update(program["environment"])
