@@ -14,6 +14,7 @@ import runpy
 import socket
 import sys
 import termios
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,12 @@ def wait_for_a_program(asked: socket.socket) -> tuple[dict[str, Any], list[int]]
             os._exit(0)
         between = os.fork()
         if between == 0:
+            parent = os.getpid()
             program = os.fork()
             if program == 0:
                 asked.close()
+                while os.getppid() == parent:
+                    time.sleep(0.001)
                 return json.loads(message), streams
             asked.send(str(program).encode())
             os._exit(0)
