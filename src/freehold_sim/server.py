@@ -78,6 +78,7 @@ class Server:
         self._options = options
         self._asked = False
         self._encoded: dict[str, str] = {}
+        self._next_save: asyncio.Task[None] | None = None
         self._save()
 
     async def serve(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
@@ -120,7 +121,7 @@ class Server:
         )
         self._asked = True
         try:
-            answer = self.answer(asked)
+            answer = await self._answer_once_saved(asked)
         except TransportFault:
             if request.transport is not None:
                 request.transport.abort()
@@ -128,15 +129,38 @@ class Server:
         return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
 
     def answer(self, asked: Request) -> Response:
-        """Route to the admin API or a cloud. Raises ConnectionReset or ReplyLost when the transport must fail."""
+        """Route to the admin API or a cloud, and save what changed; raises as `_answer` does."""
         try:
-            if asked.path.startswith(PREFIX):
-                return self._admin.handle(asked)
-            cloud, request = self._addressed(asked)
-            return cloud.handle(request)
+            return self._answer(asked)
         finally:
-            if touched := [name for name, cloud in self.clouds.loaded.items() if cloud.touched]:
-                self._save(touched)
+            self._save_changes()
+
+    def _answer(self, asked: Request) -> Response:
+        """Route to the admin API or a cloud. Raises ConnectionReset or ReplyLost when the transport must fail."""
+        if asked.path.startswith(PREFIX):
+            return self._admin.handle(asked)
+        cloud, request = self._addressed(asked)
+        return cloud.handle(request)
+
+    def _touched(self) -> list[str]:
+        return [name for name, cloud in self.clouds.loaded.items() if cloud.touched]
+
+    async def _answer_once_saved(self, asked: Request) -> Response:
+        """Answer when what changed is saved. Requests that come at the same time share a save of the world."""
+        try:
+            return self._answer(asked)
+        finally:
+            if self._touched():
+                self._next_save = self._next_save or asyncio.create_task(self._save_next())
+                await asyncio.shield(self._next_save)
+
+    async def _save_next(self) -> None:
+        self._next_save = None
+        self._save_changes()
+
+    def _save_changes(self) -> None:
+        if touched := self._touched():
+            self._save(touched)
 
     def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
         """Return the cloud that the path addresses, and the request with that cloud's prefix removed."""

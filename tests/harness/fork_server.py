@@ -6,12 +6,15 @@ socket is closed.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
 import runpy
 import socket
 import sys
+import termios
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,9 +54,12 @@ def wait_for_a_program(asked: socket.socket) -> tuple[dict[str, Any], list[int]]
             os._exit(0)
         between = os.fork()
         if between == 0:
+            parent = os.getpid()
             program = os.fork()
             if program == 0:
                 asked.close()
+                while os.getppid() == parent:
+                    time.sleep(0.001)
                 return json.loads(message), streams
             asked.send(str(program).encode())
             os._exit(0)
@@ -71,6 +77,10 @@ def become(program: dict[str, Any], streams: list[int]) -> None:
         os.close(each)
     if program["session"]:
         os.setsid()
+        if os.isatty(0):  # it asks on /dev/tty: the terminal of its session
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if os.isatty(1):
+        sys.stdout.reconfigure(line_buffering=True)  # as Python sets it up on a terminal
     os.chdir(program["folder"])
     os.environ.clear()
     os.environ.update(program["environment"])

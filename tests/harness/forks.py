@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -43,7 +43,7 @@ class Program(subprocess.Popen[Any]):
         start = super()._execute_child  # type: ignore[misc]
         wish = inspect.signature(start).bind(*given).arguments
         environment = dict(os.environ if wish["env"] is None else wish["env"])
-        if not _can_be_forked(wish, environment):
+        if wish["pass_fds"] or wish["preexec_fn"] or not can_be_forked(wish["args"], environment):
             start(*given)
             return
         program = {
@@ -61,13 +61,12 @@ class Program(subprocess.Popen[Any]):
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
-def _can_be_forked(wish: dict[str, Any], environment: dict[str, str]) -> bool:
+def can_be_forked(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether a fork is what a fresh process would be."""
     return (
         sys.platform == "linux"
-        and wish["args"][0] == sys.executable
-        and (wish["args"][1] == "-m" or wish["args"][1].endswith(".py"))
-        and not wish["pass_fds"]
-        and wish["preexec_fn"] is None
+        and command[0] == sys.executable
+        and (command[1] == "-m" or command[1].endswith(".py"))
         and _read_at_start(environment) == _AT_START
     )
 

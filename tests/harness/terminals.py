@@ -2,9 +2,7 @@
 
 import fcntl
 import os
-import pty
 import select
-import signal
 import struct
 import termios
 import time
@@ -12,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.commands import PROGRAM
+from harness.forks import Program, can_be_forked
 
 _SIZE = ("COLUMNS", "LINES")
 
@@ -47,10 +46,13 @@ def _on_terminal(
 ) -> Shown:
     # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
     environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execve(command[0], command, environment)  # noqa: S606 - the child is the command
+    terminal, theirs = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    process = Program(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
+        preexec_fn=None if can_be_forked(command, environment) else _take_the_terminal,
+    )  # fmt: skip
+    os.close(theirs)
     seen, deadline = b"", time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 0.2)[0]:
@@ -66,7 +68,12 @@ def _on_terminal(
             os.write(terminal, typed.encode())
             typed = ""
     else:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+        process.kill()
+    code = process.wait()
     os.close(terminal)
-    return Shown(seen.decode(errors="replace").replace("\r\n", "\n"), os.waitstatus_to_exitcode(status))
+    return Shown(seen.decode(errors="replace").replace("\r\n", "\n"), code)
+
+
+def _take_the_terminal() -> None:
+    """Make standard input the terminal of this session, on which commands ask."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,22 @@ def test_killed_and_started_again(processes: Any) -> None:
     second.ask("POST", "clock", {"advance": 15})
     assert second.vpc().get_vpc(made["id"]).get_result()["status"] == "available"
     assert second.end(signal.SIGTERM) == 0
+
+
+def test_what_many_change_at_a_time_is_in_the_file_when_each_has_its_answer(processes: Any, tmp_path: Path) -> None:
+    """A process that is killed in the next moment loses none of them, although they share saves."""
+    process = processes()
+
+    def make(number: int) -> bool:
+        name = f"theirs-{number:02}"
+        process.ask("POST", "strangers/make", {"kind": "vpc", "region": "us-south", "name": name})
+        return name in (tmp_path / "world.json").read_text()
+
+    with ThreadPoolExecutor(8) as clients:
+        assert all(clients.map(make, range(20)))
+    process.end(signal.SIGKILL)
+    kept = [each for each in processes().ask("GET", "resources")["resources"] if each["kind"] == "vpc"]
+    assert len(kept) == 20
 
 
 def test_the_admin_door(processes: Any) -> None:
