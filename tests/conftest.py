@@ -95,9 +95,12 @@ def no_proxy_to_this_machine() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def levels_of_our_loggers() -> Iterator[None]:
-    """A command that ran in this process has set them; a later test may look for a secret at debug level."""
+def logs_of_a_command() -> Iterator[None]:
+    """A command that ran in this process has set levels; a later test may look for a secret at debug level. Its handler
+    stays too, on a stream that is closed with its test: each warning of a later test would cost a traceback."""
     yield
+    for handler in [each for each in logging.root.handlers if type(each) is logging.StreamHandler]:
+        logging.root.removeHandler(handler)
     for name in OURS:
         if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
             logging.getLogger(name).setLevel(logging.NOTSET)

@@ -20,7 +20,8 @@ def copy_sources(tree: Path) -> None:
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    """With what is compiled, which else each copy would compile again; but for what somebody is writing just now."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.pyc.*", "*.egg-info"))
 
 
 def edit(path: Path, *changes: tuple[str, str]) -> None:
