@@ -256,11 +256,11 @@ def test_what_a_later_label_says_makes_no_other_cluster_s_leftovers_ours() -> No
 def crash_before_the_finalizer_goes(harness: AwsHarness) -> None:
     patch, refused = harness.object.patch, list[bool]()
 
-    def once(body: dict[str, Any], subresource: str = "") -> None:
+    def once(body: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         if "finalizers" in body.get("metadata", {}) and not refused:
             refused.append(True)
             raise StaleObject("the process was stopped")
-        patch(body, subresource)
+        return patch(body, subresource)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(harness.object, "patch", once)
