@@ -91,7 +91,7 @@ def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
     """Return what was learned of the creates and the deletes of all kinds: a slow cloud is slow in both."""
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
-        durations.estimate(name, verb, _published(registry[name], verb))
+        durations.estimate(name, verb, _usual_time(registry[name], verb))
         for name, verb in durations.seen
         if name in registry
     ]
@@ -121,10 +121,11 @@ def _region(seen: Observed | None) -> str:
 
 def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
     kind, seen = ctx.kind(key), ctx.node(key).last_seen
-    return ctx.deps.durations.estimate(key.kind, verb, _published(kind, verb), seen.region if seen else None)
+    return ctx.deps.durations.estimate(key.kind, verb, _usual_time(kind, verb), seen.region if seen else None)
 
 
-def _published(kind: Kind, verb: Verb) -> float:
+def _usual_time(kind: Kind, verb: Verb) -> float:
+    """Return how long a create or delete of this kind takes, as published."""
     return kind.deletion.usual_time if verb is Verb.DELETE else kind.creation.usual_time
 
 
