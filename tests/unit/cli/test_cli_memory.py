@@ -56,3 +56,10 @@ def test_a_process_that_serves_collects_seldom_and_leaves_all_as_it_was() -> Non
         assert gc.isenabled(), "what is in cycles must go in the end"
         raise KeyboardInterrupt
     assert gc.get_threshold() == before
+
+
+def test_what_was_frozen_before_stays_frozen() -> None:
+    gc.freeze()
+    with collected_seldom():
+        pass
+    assert gc.get_freeze_count() > 0
