@@ -50,10 +50,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What waits for servers begins first: at the end it would keep one core while the other has nothing left.
+    """What waits for servers begins early: at the end it would keep one core while the other has nothing left.
 
-    Each worker begins with its share of the list, so that each but the last has tests that wait at the beginning of its
-    share, and the last one works meanwhile. A module stays whole: its worker starts its servers once.
+    Each worker begins with its share of the list. Each but the last has tests that wait in its share, one worker after
+    the other, and the rest work meanwhile: two that wait would leave a core without work. A module stays whole: its
+    worker starts its servers once.
     """
     waiting: dict[object, list[pytest.Item]] = {}
     others: list[pytest.Item] = []
@@ -67,7 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for hand in range(hands):
         dealt = list(chain.from_iterable(modules[hand::hands]))
         free = max(0, share - len(dealt))
-        items += [*dealt, *others[:free]]
+        before = free * hand // hands
+        items += [*others[:before], *dealt, *others[before:free]]
         del others[:free]
     items += others
 
