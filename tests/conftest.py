@@ -50,7 +50,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What waits for servers begins early: at the end it would keep one core while the other has nothing left.
+    """Put what waits for servers early: at the end it would keep one core while the other has nothing left.
 
     Each worker begins with its share of the list. Each but the last has tests that wait in its share, one worker after
     the other, and the rest work meanwhile: two that wait would leave a core without work. A module stays whole: its
@@ -81,8 +81,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """pytest ends with two looks for garbage whose finalizers raise: 2 CPU-seconds in a worker, for nothing, since no
-    worker can report anything any more. Without workers they find it."""
+    """Spare a worker the two looks for garbage whose finalizers raise, with which pytest ends.
+
+    They take 2 CPU-seconds, and no worker can report anything any more. Without workers they find it.
+    """
     if hasattr(session.config, "workerinput"):
         gc.freeze()
 

@@ -20,7 +20,7 @@ def copy_sources(tree: Path) -> None:
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    """With what is compiled, which else each copy would compile again; but for what somebody is writing just now."""
+    """Copy with what is compiled, which each copy would compile again; without what somebody is writing just now."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.pyc.*", "*.egg-info"))
 
 

@@ -20,7 +20,10 @@ SHARED = ("src", "tests/harness", "tests/crash/lab")
 
 
 def compile_share(config: pytest.Config, number: int, count: int) -> None:
-    """What worker ``number`` of ``count`` does; what another one is late with, each that imports it compiles."""
+    """Compile the share of worker ``number`` of ``count``.
+
+    What another worker is late with, each that imports it compiles.
+    """
     if sys.dont_write_bytecode:
         return
     tests = chain.from_iterable(Path(each).rglob("test_*.py") for each in config.args)
@@ -32,7 +35,7 @@ def compile_share(config: pytest.Config, number: int, count: int) -> None:
 
 
 def _rewrite(path: Path, config: pytest.Config) -> None:
-    """What pytest does when it imports a module of tests; it offers no way to ask for this alone."""
+    """Rewrite the asserts of a module of tests, as pytest does when it imports it: there is no public way."""
     folder = rewrite.get_cache_dir(path)
     kept = folder / (path.stem + rewrite.PYC_TAIL)
     if not kept.exists() and rewrite.try_makedirs(folder):

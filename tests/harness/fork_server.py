@@ -14,7 +14,6 @@ import runpy
 import socket
 import sys
 import termios
-import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -52,20 +51,22 @@ def wait_for_a_program(asked: socket.socket) -> tuple[dict[str, Any], list[int]]
         message, streams, _, _ = socket.recv_fds(asked, 1 << 20, 3)
         if not message:
             os._exit(0)
+        adopted, adopt = os.pipe()
         between = os.fork()
         if between == 0:
-            parent = os.getpid()
             program = os.fork()
             if program == 0:
                 asked.close()
-                while os.getppid() == parent:
-                    time.sleep(0.001)
+                os.close(adopt)
+                os.read(adopted, 1)  # returns when the server closes its end: only then is our parent the asker
+                os.close(adopted)
                 return json.loads(message), streams
             asked.send(str(program).encode())
             os._exit(0)
-        for each in streams:
+        for each in (adopted, *streams):
             os.close(each)
         os.waitpid(between, 0)
+        os.close(adopt)
         asked.send(b"yours")
 
 

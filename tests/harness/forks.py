@@ -26,7 +26,7 @@ _ASKING = Lock()
 
 
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that Python reads when it starts."""
+    """Return the variables that Python reads when it starts."""
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LANG", "LC_"))}
 
 
@@ -40,7 +40,7 @@ class Program(subprocess.Popen[Any]):
     """
 
     def _execute_child(self, *given: Any) -> None:
-        start = super()._execute_child  # type: ignore[misc]
+        start = super()._execute_child  # type: ignore[misc]  # private, so mypy does not know it
         wish = inspect.signature(start).bind(*given).arguments
         environment = dict(os.environ if wish["env"] is None else wish["env"])
         if wish["pass_fds"] or wish["preexec_fn"] or not can_be_forked(wish["args"], environment):
@@ -55,7 +55,7 @@ class Program(subprocess.Popen[Any]):
         streams = [wish["p2cread"], wish["c2pwrite"], wish["errwrite"]]
         self.pid = _ask(json.dumps(program), [number if each == -1 else each for number, each in enumerate(streams)])
         self._child_created = True
-        self._close_pipe_fds(*(wish[each] for each in _PIPES))  # type: ignore[attr-defined]
+        self._close_pipe_fds(*(wish[each] for each in _PIPES))  # type: ignore[attr-defined]  # private too
 
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -72,7 +72,7 @@ def can_be_forked(command: Sequence[str], environment: Mapping[str, str]) -> boo
 
 
 def _ask(program: str, streams: list[int]) -> int:
-    """Have a program forked, and adopt it: its process id."""
+    """Have a program forked, adopt it, and return its process id."""
     with _ASKING:
         asked = _server()
         _adopt_orphans(True)

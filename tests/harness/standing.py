@@ -25,7 +25,7 @@ class _Standing:
 
 
 _KNOWN: dict[tuple[object, ...], _Standing] = {}
-"""What was brought up in this process, by what was asked for."""
+"""Clusters that this process has brought up, by what was asked for."""
 
 
 def standing(
@@ -34,16 +34,20 @@ def standing(
     settings: Any = None,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> _Harness:
-    """Such a cluster as it has just become Ready, served by a new operator process.
+    """Return such a cluster as it has just become Ready, served by a new operator process.
 
     A story that is about the process which made the cluster, or about what a pass reads, begins with ``up()``.
     """
-    harness = make(manifest, settings, gates=gates)  # type: ignore[arg-type]  # mypy takes the arguments of the base
+
+    def make_empty() -> _Harness:
+        return make(manifest, settings, gates=gates)  # type: ignore[arg-type]  # those of the base class are others
+
+    harness = make_empty()
     asked = (make, json.dumps(harness.object.raw, sort_keys=True), repr(settings), gates)
     if asked not in _KNOWN:
         harness.up()
         _KNOWN[asked] = _Standing(harness.cloud.snapshot(), harness.object, tuple(harness.events.said), harness.passes)
-        harness = make(manifest, settings, gates=gates)  # type: ignore[arg-type]  # as above
+        harness = make_empty()
     found = _KNOWN[asked]
     harness.clock.advance(found.cloud.time - harness.clock.now())
     harness.cloud.restore(found.cloud)

@@ -59,7 +59,7 @@ def test_a_fresh_interpreter_is_started_where_python_is_told_something() -> None
 
 def test_a_program_that_is_signalled_ends_by_the_signal(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"
-    script.write_text("import time\nprint('waits', flush=True)\ntime.sleep(600)\n")
+    script.write_text("import signal\nprint('waits', flush=True)\nsignal.pause()\n")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
         with Program([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             assert process.stdout.readline() == b"waits\n"

@@ -22,7 +22,7 @@ def _moment(edit: str) -> int:
 
 
 SAMPLED = sorted(EDITS)[::3]
-"""Of these ``make test`` plays one moment; of others the plan (``test_scenario_edit_plans.py``)."""
+"""Edits of which ``make test`` plays one moment; of others it plays the plan (``test_scenario_edit_plans.py``)."""
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ class Durations:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[tuple[str, Verb], dict[str, deque[tuple[float, Span]]]] = {}
-        """By kind and verb, and then by region."""
+        """Samples by kind and verb, and then by region."""
 
     def add(self, key: DurationKey, span: Span) -> None:
         """Learn from one create or delete that was seen from its request to its end."""
@@ -104,8 +104,8 @@ class Durations:
         by_region.setdefault(key.region, deque(maxlen=SAMPLES)).append((self._clock.monotonic(), span))
 
     @property
-    def seen(self) -> Collection[tuple[str, Verb]]:
-        """The kinds, with what was done, of which anything was learned, perhaps long ago."""
+    def learned_actions(self) -> Collection[tuple[str, Verb]]:
+        """Kinds with a verb of which anything was learned, perhaps long ago."""
         return self._seen.keys()
 
     def estimate(self, kind: str, verb: Verb, published: float, region: str | None = None) -> Estimate:

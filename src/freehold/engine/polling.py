@@ -92,7 +92,7 @@ def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
     durations, registry = ctx.deps.durations, ctx.deps.registry
     return [
         durations.estimate(name, verb, _usual_time(registry[name], verb))
-        for name, verb in durations.seen
+        for name, verb in durations.learned_actions
         if name in registry
     ]
 
