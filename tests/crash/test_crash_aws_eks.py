@@ -1,11 +1,12 @@
 """An AWSManagedControlPlane, created, updated and deleted on the simulated AWS: the same families, the same oracles.
 
-A run takes half of a CPU-second: ``make test`` takes one case of each family that no other world has. CAPA's own way
-in the same harness uses a stranger's cluster, and deletes it.
+A run takes half of a CPU-second: ``make test`` takes one case of each family that no other world has, and two of the
+first ones. CAPA's own way in the same harness uses a stranger's cluster, and deletes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 import pytest
@@ -16,26 +17,29 @@ from lab import catalogue, families, faults
 from lab.aws_eks import EksWorld
 from lab.baseline_capa_eks import CapaEks
 from lab.branches import branching
-from lab.families import NOTHING_NAMED, Case
+from lab.families import NOTHING_NAMED, Case, Runs, one_by_one
 from lab.families_eks import CI_FAMILIES, CLUSTER, FAMILIES, NAMED, PROVIDER
 from lab.faults import Script
 
+CI_CASES = 2
 MOST_CALLS = 950
 """Three times the calls of an undisturbed life with updates."""
 
 
+def _hold(family: str, cases: Iterable[Case], most_named: int, runs: Runs = one_by_one) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS, most_named=most_named, runs=runs)
+
+
 @pytest.mark.parametrize("family", CI_FAMILIES)
 def test_family(family: str) -> None:
-    """Always the same one."""
-    (case,) = families.shuffled(FAMILIES[family](), 1)
-    families.hold_one(case, most_calls=MOST_CALLS)
+    """CI takes a few of each, always the same ones."""
+    _hold(family, families.shuffled(FAMILIES[family](), CI_CASES), NAMED.get(family, NOTHING_NAMED).sampled)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    most_named = NAMED.get(family, NOTHING_NAMED).whole
-    families.hold(family, FAMILIES[family](), most_calls=MOST_CALLS, most_named=most_named, runs=branching)
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole, branching)
 
 
 # -- CAPA's way -----------------------------------------------------------------------------------------------
