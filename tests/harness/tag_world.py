@@ -84,6 +84,15 @@ class TagWorld:
         }
 
     @contextmanager
+    def denying(self, operation: str) -> Iterator[None]:
+        """The cloud denies this operation for the length of the block."""
+        with self._admin() as asked:
+            asked("POST", "faults", {"effect": "denied", "operation": operation, "count": None})
+        yield
+        with self._admin() as asked:
+            asked("DELETE", "faults", None)
+
+    @contextmanager
     def _admin(self) -> Iterator[Admin]:
         """Of the cloud that is served, else of one that is started for a moment."""
         if self._serving is not None:

@@ -12,8 +12,7 @@ import yaml
 from freehold.cli.commands import tags_edit
 from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
-from freehold.kube.errors import Conflict
-from freehold.kube.resources import Json
+from freehold.kube.resources import Json, key_of
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cluster-tags.yaml"
@@ -63,21 +62,40 @@ def test_what_is_no_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         tags_edit._edit_text(tmp_path / "tags.yaml", "kind: x", ())
 
 
-class Changed:
-    """A server on which somebody has changed the object since it was read."""
-
-    def __init__(self) -> None:
-        self.client = self
-
-    async def request(self, *given: Any, **more: Any) -> Any:
-        raise Conflict("the object has been modified")
-
-
-async def test_an_object_that_somebody_changed_meanwhile_is_not_asked_for_again(tmp_path: Path) -> None:
+async def test_an_object_that_somebody_changed_meanwhile_is_not_asked_for_again(
+    client: KubeClient, tmp_path: Path
+) -> None:
     """Whatever is typed, it is about what was read: the editor would open for ever."""
-    session: Any = Changed()
+    session, edit = await opened(client, tmp_path)
+    await client.replace(edit.resource, {**edit.stored, "spec": {**edit.stored["spec"], "resourcetags": {"env": "x"}}})
     with pytest.raises(tags_edit.Outdated, match=r"changed by somebody while it was edited.*run the same command"):
-        await tags_edit._dry_run_edits(session, edits(tmp_path / "tags.yaml", spec={"resourcetags": {"env": "prod"}}))
+        await tags_edit._dry_run_edits(session, [edit])
+
+
+async def test_what_the_operator_writes_meanwhile_is_kept_and_the_edit_is_made(
+    client: KubeClient, tmp_path: Path
+) -> None:
+    """Its pass over what drifted ends while a person types: no reason to ask the person again."""
+    session, edit = await opened(client, tmp_path)
+    key = key_of(edit.stored)
+    await client.patch(edit.resource, key, {"metadata": {"annotations": {"freehold.dev/tags-writer": "w"}}})
+    assert await tags_edit._dry_run_edits(session, [edit]) == []
+    await tags_edit._put(session, edit)
+    now = await client.get(edit.resource, key)
+    assert now["metadata"]["annotations"]["freehold.dev/tags-writer"] == "w"
+    assert now["spec"]["resourcetags"] == {"env": "prod"}
+
+
+async def opened(client: KubeClient, folder: Path) -> tuple[Any, tags_edit.Edited]:
+    """The AWSMetadata of the example as it is stored, and an edit of its tags."""
+    resource = PROVIDERS["AWSMetadata"]
+    _, own = yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8"))
+    stored = await client.create(resource, own)
+    path = folder / "tags.yaml"
+    wanted = {**stored, "spec": {**stored["spec"], "resourcetags": {"env": "prod"}}}
+    path.write_text(tags_edit._render_for_edit(wanted))
+    (edit,) = tags_edit._edits(path, [(resource, stored)])
+    return SimpleNamespace(client=client), edit
 
 
 async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeClient) -> None:
@@ -88,16 +106,16 @@ async def test_a_name_that_two_unrelated_objects_have_is_refused(client: KubeCli
         await client.create(resource, obj)
     session: Any = SimpleNamespace(client=client, namespace="default")
 
-    async def opened(*words: str) -> list[str]:
+    async def found(*words: str) -> list[str]:
         return [
             f"{kind.kind}/{row['metadata']['name']}" for kind, row in await tags_edit._read_stored(session, words, "")
         ]
 
-    assert await opened("minimal") == ["CloudMetadata/minimal", "AWSMetadata/minimal-tags"]
+    assert await found("minimal") == ["CloudMetadata/minimal", "AWSMetadata/minimal-tags"]
     with pytest.raises(CliError, match="lone is the name of 2 objects: say which") as refused:
-        await opened("lone")
-    assert [await opened(line.split()[-1]) for line in refused.value.more] == [
+        await found("lone")
+    assert [await found(line.split()[-1]) for line in refused.value.more] == [
         ["CloudMetadata/lone", "AWSMetadata/minimal-tags"],
         ["AWSMetadata/lone"],
     ]
-    assert await opened("awsmetadata", "lone") == ["AWSMetadata/lone"]
+    assert await found("awsmetadata", "lone") == ["AWSMetadata/lone"]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _SHOWN = ("apiVersion", "kind", "metadata", "spec")
 _KEPT = ("name", "namespace", "labels")
+_TRIES = 5
+"""As many as client-go's retry.DefaultRetry makes."""
 _HELP = """\
 # Save and quit to apply; leave it as it is, or empty it, to do nothing.
 # What would be refused opens again, with the reason.
@@ -84,7 +86,7 @@ async def _edit(target: Access, words: Sequence[str], namespace: str, patience: 
         if not yes:
             await ask_to_apply(approves=bool(digests))
         for edit in edits:
-            await session.client.replace(edit.resource, edit.wanted)
+            await _put(session, edit)
             subject = f"{edit.resource.kind} {key_of(edit.wanted)}"
             say(f"{subject}: edited")
             if target.state is not None:
@@ -232,13 +234,34 @@ async def _dry_run_edits(session: Session, edits: Sequence[Edited]) -> list[str]
     """Send each edit as a dry run, and return the refusals. Raises CliError if it is not the object that was opened."""
     wrong = []
     for each in edits:
-        key = key_of(each.wanted)
-        query = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": "freehold"}
         try:
-            await session.client.request("PUT", each.resource.build_object_path(key), query=query, body=each.wanted)
-        except Conflict as problem:
-            told = "was changed by somebody while it was edited: nothing was applied; run the same command again"
-            raise Outdated(f"{each.resource.kind} {key} {told}") from problem
+            await _put(session, each, dryRun="All", fieldValidation="Strict", fieldManager="freehold")
+        except Outdated:
+            raise
         except KubeError as refusal:
-            wrong += [f"{each.resource.kind} {key}: {told}" for told in sentences(refusal)]
+            wrong += [f"{each.resource.kind} {key_of(each.wanted)}: {told}" for told in sentences(refusal)]
     return wrong
+
+
+async def _put(session: Session, edit: Edited, **query: str) -> None:
+    """Write an edit to the object as it is by now. Raises Outdated, KubeError.
+
+    The operator writes to the same object meanwhile: its status, its finalizer, its annotations.
+    """
+    path, wanted = edit.resource.build_object_path(key_of(edit.wanted)), edit.wanted
+    for _ in range(_TRIES):
+        try:
+            await session.client.request("PUT", path, query=query, body=wanted)
+        except Conflict:
+            now = await session.client.get(edit.resource, key_of(wanted))
+            if _edited_part(now) != _edited_part(edit.stored):
+                break
+            wanted = _merge_edit(now, edit.wanted)
+        else:
+            return
+    told = "was changed by somebody while it was edited: nothing was applied; run the same command again"
+    raise Outdated(f"{edit.resource.kind} {key_of(edit.wanted)} {told}")
+
+
+def _edited_part(row: Json) -> tuple[Any, ...]:
+    return row["metadata"]["uid"], row["metadata"].get("labels") or {}, row.get("spec")
