@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import signal
-import ssl
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -14,7 +13,6 @@ from itertools import chain
 import pytest
 from botocore import session
 from hypothesis import settings
-from ibm_cloud_sdk_core import http_adapter
 
 from freehold.controllers.logs import OURS
 from harness.compiled import compile_share
@@ -108,22 +106,6 @@ def logs_of_a_command() -> Iterator[None]:
     for name in OURS:
         if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
             logging.getLogger(name).setLevel(logging.NOTSET)
-
-
-class _Untrusting(ssl.SSLContext):
-    """Trusts no server: any connection that it opened would fail."""
-
-    def load_verify_locations(self, *_: object, **__: object) -> None:
-        """Nothing to load."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_certificates_of_ibm() -> Iterator[None]:
-    """IBM's SDK loads certificates for each client (0.02 CPU-seconds), which takes our HTTP session instead."""
-    with pytest.MonkeyPatch.context() as patch:
-        context = _Untrusting(ssl.PROTOCOL_TLS_CLIENT)
-        patch.setattr(http_adapter, "create_urllib3_context", lambda: context)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
