@@ -12,12 +12,13 @@ from urllib.parse import parse_qsl
 
 import pytest
 from botocore.exceptions import ClientError
+from botocore.utils import parse_timestamp
 
 from freehold.engine import errors
 from freehold.engine.port import InlinePort
 from freehold.providers.aws.calls import AwsClient
 from freehold.providers.aws.identities import AssumedRole, OwnCredentials, StaticKeys
-from freehold.providers.aws.session import AwsSession
+from freehold.providers.aws.session import AwsSession, parse_time
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.simulated_aws import ACCOUNT, KEY, OTHER_ACCOUNT, OTHER_KEY
@@ -31,6 +32,7 @@ class _Server(HTTPServer):
         self.answer = (status, body, headers)
         self.taken: list[str] = []
         self.agents: set[str] = set()
+        self.hosts: list[str] = []
         self.bodies: list[str] = []
 
     @property
@@ -54,6 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _any(self) -> None:
         self.server.taken.append(self.command)
         self.server.agents.add(self.headers["User-Agent"])
+        self.server.hosts += self.headers.get_all("Host", [])
         self.server.bodies.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
         status, body, headers = self.server.answer
         if not status:
@@ -118,6 +121,7 @@ async def test_cloudtrail_tells_our_requests_from_other_tools(client_at: Any, na
         await client_at(server.url).write(service, operation, "x", **params)
     [agent] = server.agents
     assert agent.startswith("freehold Botocore/")
+    assert server.hosts == [f"127.0.0.1:{server.server_port}"]
 
 
 async def test_a_form_is_made_once_and_says_all(client_at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +137,15 @@ async def test_a_form_is_made_once_and_says_all(client_at: Any, monkeypatch: pyt
         "a b&c=d", "ü/+%", "*", "",
     ]  # fmt: skip
     assert said["Action"] == "CreateTags" and said["ResourceId.1"] == "vol-1" and not made
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-11-29T10:05:07.000Z", "2026-11-29T10:05:07Z", "Sun, 29 Nov 2026 10:05:07 GMT", 1795946707, "1795946707"],
+)
+def test_a_time_is_what_botocore_reads(text: Any) -> None:
+    assert parse_time(text) == parse_timestamp(text)
+    assert parse_time(text).timestamp() == 1795946707
 
 
 async def test_cloudtrail_tells_the_application_that_its_user_has_named(

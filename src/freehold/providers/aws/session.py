@@ -8,8 +8,10 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -192,7 +194,7 @@ class AwsSession:
         )
         client.meta.events.register_first("before-parameter-build", _refuse_invented_token)
         client.meta.events.register("before-call.s3", _refuse_redirect)
-        client.meta.events.register_last("before-call", _encode_once)
+        client.meta.events.register_last("before-call", _compute_once)
         if self._mount is not None:
             self._mount(client)
         return client
@@ -281,9 +283,21 @@ def _botocore_session() -> Any:
     # A session would build the same handlers of its own, which takes seven of its ten milliseconds.
     session = Session(event_hooks=copy(_builtin_handlers()), include_builtin_handlers=False)
     session.register_component("data_loader", _model_loader())
+    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=parse_time)
     # The global address of STS is in one region and gives tokens that opt-in regions refuse.
     session.set_config_variable("sts_regional_endpoints", "regional")
     return session
+
+
+def parse_time(value: Any) -> datetime:
+    """Return a timestamp of a reply. Those of EC2 are in one format, for whose parts botocore looks one by one."""
+    if isinstance(value, str) and value.endswith("Z"):
+        with suppress(ValueError):
+            return datetime.fromisoformat(value)
+    from botocore.utils import parse_timestamp
+
+    parsed: datetime = parse_timestamp(value)
+    return parsed
 
 
 @cache
@@ -372,7 +386,11 @@ def _refuse_redirect(context: dict[str, Any], **_: Any) -> None:
     context["s3_redirect"] = {**context.get("s3_redirect", {}), "redirected": True}
 
 
-def _encode_once(params: dict[str, Any], **_: Any) -> None:
-    """Encode a form once, which may have two hundred ids: botocore would do so to sign it, and again to send it."""
+def _compute_once(params: dict[str, Any], **_: Any) -> None:
+    """Encode a form, which may have two hundred ids, and name the host.
+
+    botocore would do the one to sign it and again to send it, and the other for each list of what it signs.
+    """
     if isinstance(params["body"], dict):
         params["body"] = urlencode(params["body"], doseq=True).encode()
+    params["headers"]["Host"] = urlsplit(params["url"]).netloc
