@@ -72,7 +72,9 @@ def _session(key: str, token: str | None) -> Any:
 @cache
 def _shared(service: str, key: str, region: str, token: str | None) -> tuple[Exchange, Any]:
     """To build a client of EC2 takes 0.05 CPU-seconds."""
-    config = Config(retries={"mode": "standard", "total_max_attempts": 1}, parameter_validation=False)
+    once = {"mode": "standard", "total_max_attempts": 1}
+    # botocore builds an agent of its own twice for each request.
+    config = Config(retries=once, parameter_validation=False, user_agent="a test")
     exchange, client = Exchange(), _session(key, token).client(service, region_name=region, config=config)
     mount_client(client, exchange)
     return exchange, client

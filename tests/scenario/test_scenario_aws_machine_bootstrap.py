@@ -42,7 +42,7 @@ class BootedMachine(MachineHarness):
 
     @property
     def instances(self) -> list[str]:
-        rows = self.account.client.session.client("ec2").describe_instances()["Reservations"]
+        rows = self.cloud.strangers.call("ec2", "DescribeInstances", {})["Reservations"]
         every = [each for row in rows for each in row["Instances"]]
         return [each["InstanceId"] for each in every if each["State"]["Name"] not in ("terminated", "shutting-down")]
 
@@ -72,14 +72,14 @@ class BootedMachine(MachineHarness):
 @pytest.fixture(scope="module")
 def settled() -> AwsHarness:
     stage = standing(AwsHarness)
-    iam = stage.account.client.session.client("iam")
-    iam.create_role(RoleName="nodes", AssumeRolePolicyDocument=TRUST)
+    call = stage.cloud.strangers.call
+    call("iam", "CreateRole", {"RoleName": "nodes", "AssumeRolePolicyDocument": TRUST})
     actions = ["secretsmanager:DeleteSecret", "secretsmanager:GetSecretValue"]
     rule = {"Effect": "Allow", "Action": actions, "Resource": f"arn:*:secretsmanager:*:*:secret:{PREFIX}*"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [rule]})
-    iam.put_role_policy(RoleName="nodes", PolicyName="secrets", PolicyDocument=policy)
-    iam.create_instance_profile(InstanceProfileName="nodes")
-    iam.add_role_to_instance_profile(InstanceProfileName="nodes", RoleName="nodes")
+    call("iam", "PutRolePolicy", {"RoleName": "nodes", "PolicyName": "secrets", "PolicyDocument": policy})
+    call("iam", "CreateInstanceProfile", {"InstanceProfileName": "nodes"})
+    call("iam", "AddRoleToInstanceProfile", {"InstanceProfileName": "nodes", "RoleName": "nodes"})
     return stage
 
 
@@ -174,8 +174,8 @@ def test_data_that_are_not_to_lie_in_secrets_manager_are_user_data(settled: AwsH
     one = BootedMachine(settled, cloudInit={"insecureSkipSecretsManager": True})
     one.up()
     (ident,) = one.instances
-    client = one.account.client.session.client("ec2")
-    shown = client.describe_instance_attribute(InstanceId=ident, Attribute="userData")["UserData"]["Value"]
+    asked = {"InstanceId": ident, "Attribute": "userData"}
+    shown = one.cloud.strangers.call("ec2", "DescribeInstanceAttribute", asked)["UserData"]["Value"]
     assert base64.b64decode(shown) == compress(DATA) and one.secrets == []
     assert TOKEN not in "".join(one.shown)
     one.down()

@@ -24,7 +24,7 @@ TOKEN, OTHER = "t" * 32, "u" * 32
 class Secrets(Drivers):
     def __init__(self, account: AwsAccount) -> None:
         super().__init__(account, bootstrap_secret.kind)
-        self.manager = account.session.client("secretsmanager")
+        self.manager = account.secretsmanager
 
     def request(self, value: bytes = CANARY, name: str = NAME) -> dict[str, Any]:
         return {"name": name, "value": SecretValue("boot/value", value)}

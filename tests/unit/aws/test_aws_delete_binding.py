@@ -141,7 +141,7 @@ class Owned:
         )["Listeners"][0]["ListenerArn"]  # fmt: skip
         port = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
         account.elb.create_load_balancer(LoadBalancerName="classic", Listeners=[port], Subnets=subnets, Tags=tags)
-        secret = account.session.client("secretsmanager").create_secret(
+        secret = account.secretsmanager.create_secret(
             Name="aws.cluster.x-k8s.io/one-0", SecretString="s", ClientRequestToken="t" * 32, Tags=tags
         )["ARN"]
         role = account.role("eks")

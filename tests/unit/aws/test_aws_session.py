@@ -194,6 +194,12 @@ async def test_a_client_token_that_botocore_would_make_up_is_refused(client_at: 
     assert server.taken == []
 
 
+def test_a_client_has_only_operations_that_we_send() -> None:
+    """Its methods for the others would be built, and kept, for each identity."""
+    client = AwsSession(KEYS, REGION).client("ec2")
+    assert hasattr(client, "create_vpc") and not hasattr(client, "purchase_host_reservation")
+
+
 def test_time_outs_are_set() -> None:
     """botocore's own are a minute each: a pass would hold its thread for two."""
     config = AwsSession(KEYS, REGION).client("ec2").meta.config

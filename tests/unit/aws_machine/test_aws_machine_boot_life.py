@@ -87,7 +87,7 @@ class Machine(Life):
 
     @property
     def manager(self) -> object:
-        return self.account.session.client("secretsmanager")
+        return self.account.secretsmanager
 
     def secrets(self) -> list[str]:
         self.later(60)

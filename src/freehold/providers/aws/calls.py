@@ -14,7 +14,8 @@ from freehold.providers.aws.credentials import Keys
 from freehold.providers.aws.permissions import delete_binding
 from freehold.providers.aws.permissions.delete_binding import TOO_LARGE
 from freehold.providers.aws.permissions.policies import BOUND_DELETES, Deletes
-from freehold.providers.aws.session import AwsSession, page_tokens
+from freehold.providers.aws.service_models import page_tokens
+from freehold.providers.aws.session import AwsSession
 
 Json = dict[str, Any]
 T = TypeVar("T")

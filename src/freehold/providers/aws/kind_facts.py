@@ -17,6 +17,9 @@ from freehold.providers.aws.kind_rows.row import Workflow as Workflow
 KINDS: tuple[KindFacts, ...] = (*ec2.KINDS, *balancing.KINDS, *storage.KINDS, *eks.KINDS, *iam.KINDS)
 """The kinds of AWSCluster, AWSMachine and AWSManagedControlPlane."""
 
+SERVICES = frozenset(kind.service for kind in KINDS)
+"""The services that have kinds."""
+
 FACTS: Mapping[str, KindFacts] = {kind.name: kind for kind in KINDS}
 """The kinds by name."""
 

@@ -30,6 +30,7 @@ from freehold.providers.aws.credentials import (
 )
 from freehold.providers.aws.identities import AssumedRole, Identity, StaticKeys
 from freehold.providers.aws.permissions.delete_binding import BoundPolicy, NotBound, bind_to_marks, bind_to_owner
+from freehold.providers.aws.service_models import model_loader, shared_session
 
 CONNECTIONS = 32
 """The most sockets kept open to one host; no fewer than the threads of a port."""
@@ -238,19 +239,6 @@ class _BotocoreCredentials:
 
 
 @cache
-def _shared_session() -> Any:
-    """Return the session for what is the same for every identity: building one takes ten milliseconds."""
-    from botocore.session import Session
-
-    return Session()
-
-
-def _model_loader() -> Any:
-    """Return the loader of the service models, read once: EC2's model takes 0.2 CPU-seconds and 30 MB."""
-    return _shared_session().get_component("data_loader")
-
-
-@cache
 def _builtin_handlers() -> Any:
     """Return what botocore does at each event, without a session's own handlers."""
     from botocore.hooks import HierarchicalEmitter
@@ -261,28 +249,12 @@ def _builtin_handlers() -> Any:
     return emitter
 
 
-def page_tokens(service: str, operation: str) -> tuple[str, str]:
-    """Return the members that hold the next page's token, in request and reply; empty for a list without pages."""
-    return _page_tokens(service).get(operation, ("", ""))
-
-
-@cache
-def _page_tokens(service: str) -> Mapping[str, tuple[str, str]]:
-    from botocore import xform_name
-
-    pages = _model_loader().load_service_model(service, "paginators-1")["pagination"]
-    return {
-        xform_name(name): (str(page.get("input_token", "")), str(page.get("output_token", "")))
-        for name, page in pages.items()
-    }
-
-
 def _botocore_session() -> Any:
     from botocore.session import Session
 
     # A session would build the same handlers of its own, which takes seven of its ten milliseconds.
     session = Session(event_hooks=copy(_builtin_handlers()), include_builtin_handlers=False)
-    session.register_component("data_loader", _model_loader())
+    session.register_component("data_loader", model_loader())
     session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=parse_time)
     # The global address of STS is in one region and gives tokens that opt-in regions refuse.
     session.set_config_variable("sts_regional_endpoints", "regional")
@@ -358,7 +330,7 @@ def _partition_of(region: str) -> str:
     from botocore.exceptions import UnknownRegionError
 
     try:
-        return str(_shared_session().get_partition_for_region(region))
+        return str(shared_session().get_partition_for_region(region))
     except UnknownRegionError:
         raise ValueError(f"{region!r} is no region of AWS") from None
 
