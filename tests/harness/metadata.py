@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +104,7 @@ class KillingPort(RecordingPort):
             self.calls.append(call)
             raise Killed
         run = self.instead(call)
-        reply = await super().send(replace(call, run=run) if run else call)
+        reply = await super().send(call._replace(run=run) if run else call)
         if mine:
             raise Killed
         return reply

@@ -47,7 +47,9 @@ def broken_rules(value: Any, at: str) -> Iterator[SpecProblem]:
                     message = (broken.message or rule.message).format(it=broken.value, at=below)
                     yield SpecProblem(below + broken.field, message)
             for name, info in type(value).model_fields.items():
-                yield from broken_rules(getattr(value, name), f"{at}.{info.alias or name}")
+                inner = getattr(value, name)
+                if inner and not isinstance(inner, str | int | float):  # nearly all are: nothing is in these
+                    yield from broken_rules(inner, f"{at}.{info.alias or name}")
         case tuple():
             for index, item in enumerate(value):
                 yield from broken_rules(item, f"{at}[{index}]")

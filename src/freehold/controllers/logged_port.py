@@ -33,7 +33,7 @@ class LoggedPort:
         with log_about(replace(read_log_context(), call=f"{call.api}.{call.operation}#{next(_NUMBERS)}")):
             context, begun = contextvars.copy_context(), time.monotonic()  # a thread of the pool has another one
             try:
-                reply = await self._inner.send(replace(call, run=lambda: context.run(call.run)))
+                reply = await self._inner.send(call._replace(run=lambda: context.run(call.run)))
             except Exception as error:
                 _tell(call, _describe(error), begun)
                 raise

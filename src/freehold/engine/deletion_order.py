@@ -50,25 +50,44 @@ def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Regi
 
 def find_needed_keys(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
     """Return those of ``keys`` that another one of them depends on, directly or not."""
-    return {other for key in keys for other in requirements(key, keys, entries, registry) if other != key}
+    each = requirements_of_each(keys, keys, entries, registry)
+    return {other for key, needed in each.items() for other in needed if other != key}
 
 
 def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
     """Return those of ``keys`` that ``key`` depends on, directly or not."""
-    found: set[NodeKey] = set()
-    todo = [key]
-    while todo:
-        current = todo.pop()
-        entry = entries.get(current)
-        if entry is not None and entry.requires is not None:
-            edges = set(_parse_edges(entry.requires))
-        else:
-            kinds = _required_kinds(current.kind, registry)
-            edges = {other for other in keys if other.kind in kinds}
-        edges = {other for other in edges if not _is_only_to_begin(other, registry)}
-        todo += edges - found
-        found |= edges
-    return found & set(keys)
+    return requirements_of_each([key], keys, entries, registry)[key]
+
+
+def requirements_of_each(
+    some: Collection[NodeKey], keys: Collection[NodeKey], entries: Entries, registry: Registry
+) -> dict[NodeKey, set[NodeKey]]:
+    """Return the :func:`requirements` of several: they share most of their chains."""
+    edges: dict[NodeKey, set[NodeKey]] = {}
+
+    def follow(key: NodeKey) -> set[NodeKey]:
+        found: set[NodeKey] = set()
+        todo = [key]
+        while todo:
+            current = todo.pop()
+            if current not in edges:
+                edges[current] = _find_edges(current, keys, entries, registry)
+            todo += edges[current] - found
+            found |= edges[current]
+        return found.intersection(keys)
+
+    return {key: follow(key) for key in some}
+
+
+def _find_edges(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+    """Return what it depends on directly: as its record says, else as the kinds do."""
+    entry = entries.get(key)
+    if entry is not None and entry.requires is not None:
+        edges: Collection[NodeKey] = _parse_edges(entry.requires)
+    else:
+        kinds = _required_kinds(key.kind, registry)
+        edges = [other for other in keys if other.kind in kinds]
+    return {other for other in edges if not _is_only_to_begin(other, registry)}
 
 
 @lru_cache(maxsize=1024)  # a pass asks for the same ones many times

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 from freehold.engine.resources import NodeKey, Observed, Part, Request
 
@@ -135,6 +136,15 @@ class Graph:
         """Return what people know it by: no other of its kind has the same."""
         title = self.nodes[key].title
         return title if self._titles[key.kind, title] == 1 else f"{title} ({key.logical})"
+
+    @cached_property
+    def dependents(self) -> Mapping[NodeKey, frozenset[NodeKey]]:
+        """The nodes that require each node."""
+        found: dict[NodeKey, set[NodeKey]] = {key: set() for key in self.nodes}
+        for key, node in self.nodes.items():
+            for required in node.requires:
+                found[required].add(key)
+        return {key: frozenset(others) for key, others in found.items()}
 
     def wave(self, ready: Collection[NodeKey]) -> tuple[Node, ...]:
         """Return all nodes whose requirements are ready, in a stable order."""

@@ -177,11 +177,12 @@ def proves(
     """
     have = codec.fold(tags)
     sealed = not codec.fold(acceptable).isdisjoint(have)
-    marks, ours = codec.read(tags), codec.read(codec.owner(owner))
-    both = codec.fold(codec.owner(owner)) <= have
+    marks, own = codec.read(tags), codec.owner(owner)
+    ours, folded = codec.read(own), codec.fold(own)
+    both = folded <= have
     # A resource with the marks of two owners is deleted by neither.
     if rivals := _rivals(marks, ours):
-        two = not codec.fold(codec.owner(owner)).isdisjoint(have)
+        two = not folded.isdisjoint(have)
         return Evidence(Strength.DISPUTED if two else Strength.OTHERS, f"another owner's mark: {rivals}")
     if both and sealed:
         return Evidence(Strength.PROVEN, "owner, uuid and sealed node mark")

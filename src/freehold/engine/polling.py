@@ -6,7 +6,7 @@ What is learned moves looks only. No proof, settle time or read-back is shortene
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from freehold.engine import deletion_order, schedule
@@ -29,19 +29,24 @@ def note_start(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
 
 
 def plan_look(ctx: PassContext, key: NodeKey, verb: Verb) -> float:
-    """Return the seconds until the next look at what is being created or deleted; the debug log tells why then."""
+    """Return the seconds until the next look at what is being created or deleted; the debug log tells why then.
+
+    What this process sent is planned alone: :func:`plan_again` plans all of it together at the end of the pass.
+    """
     node = ctx.node(key)
     node.pending_since = earliest(node.pending_since, ctx.now)
-    if node.timing.started is not None:
-        node.timing.started = replace(node.timing.started, pending_at=ctx.now)
-    tasks = _tasks(ctx)
-    if key not in tasks or verb is not _verb(ctx):
+    started = node.timing.started
+    if started is not None:
+        node.timing.started = replace(started, pending_at=ctx.now)
+    alone = verb is not _verb(ctx) or (started is not None and started.verb is verb and not ctx.state.planning)
+    tasks = {} if alone else _tasks(ctx)
+    if key not in tasks:
         tasks = {
             key: Task(
                 _estimate(ctx, key, verb), spent=_measure_spent_time(ctx, key), looked=_measure_time_at_look(ctx, key)
             )
         }
-    return _plan_next_look(ctx, key, verb, tasks, _pace(ctx, tasks))
+    return _plan_next_looks(ctx, [key], verb, tasks)[key]
 
 
 def plan_again(ctx: PassContext) -> None:
@@ -56,11 +61,10 @@ def plan_again(ctx: PassContext) -> None:
     if not waiting:
         return
     tasks = _tasks(ctx)
-    pace = _pace(ctx, tasks)
-    for key in waiting:
+    for key, after in _plan_next_looks(ctx, [key for key in waiting if key in tasks], verb, tasks).items():
         outcome = ctx.outcomes[key]
-        if key in tasks and isinstance(outcome, Waiting):
-            ctx.requeue(key, replace(outcome, after=_plan_next_look(ctx, key, verb, tasks, pace)))
+        assert isinstance(outcome, Waiting)
+        ctx.requeue(key, replace(outcome, after=after))
 
 
 def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
@@ -75,16 +79,16 @@ def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
     return still and node.timing.started is not None and node.timing.started.verb is verb
 
 
-def _plan_next_look(ctx: PassContext, key: NodeKey, verb: Verb, tasks: Mapping[NodeKey, Task], pace: Span) -> float:
-    look = schedule.next_look(key, tasks, pace)
-    if _LOG.isEnabledFor(logging.DEBUG):
-        _LOG.debug("%s", _describe_next_look(ctx, key, verb, tasks[key], look))
-    ctx.node(key).timing.planned = look.wait
-    return look.wait
-
-
-def _pace(ctx: PassContext, tasks: Mapping[NodeKey, Task]) -> Span:
-    return schedule.pace_of(tasks.values(), _estimate_all_kinds(ctx))
+def _plan_next_looks(
+    ctx: PassContext, keys: Collection[NodeKey], verb: Verb, tasks: Mapping[NodeKey, Task]
+) -> Mapping[NodeKey, float]:
+    pace = schedule.pace_of(tasks.values(), _estimate_all_kinds(ctx))
+    looks = schedule.next_looks(keys, tasks, pace)
+    for key, look in looks.items():
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug("%s", _describe_next_look(ctx, key, verb, tasks[key], look))
+        ctx.node(key).timing.planned = look.wait
+    return {key: look.wait for key, look in looks.items()}
 
 
 def _estimate_all_kinds(ctx: PassContext) -> list[Estimate]:
@@ -107,7 +111,7 @@ def note_finish(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
         span = Span(begun.pending_at - begun.at, ctx.now - begun.at)
         ctx.deps.durations.add(DurationKey(key.kind, _region(node.last_seen), verb), span)
     node.timing.took = ctx.now - begun.at
-    for other in _then(ctx, key):
+    for other in _then(ctx, [key])[key]:
         ctx.node(other).timing.before = max(ctx.node(other).timing.before, node.timing.before + node.timing.took)
 
 
@@ -132,16 +136,18 @@ def _usual_time(kind: Kind, verb: Verb) -> float:
 def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
     """Return all that is to be created, or deleted, of this object."""
     verb = _verb(ctx)
-    keys = ctx.journal.claimed if ctx.state.releasing else ctx.graph.nodes
-    return {key: _task(ctx, key, verb) for key in keys if key.kind in ctx.deps.registry}
+    ours = ctx.journal.claimed if ctx.state.releasing else ctx.graph.nodes
+    keys = [key for key in ours if key.kind in ctx.deps.registry]
+    then = _then(ctx, keys)
+    return {key: _task(ctx, key, verb, then[key]) for key in keys}
 
 
-def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:
+def _task(ctx: PassContext, key: NodeKey, verb: Verb, then: frozenset[NodeKey]) -> Task:
     node = ctx.node(key)
     done = verb is Verb.CREATE and node.last_seen is not None and node.last_seen.state is State.READY
     spent = node.timing.took if done else _measure_spent_time(ctx, key)
     looked = node.timing.took if done else _measure_time_at_look(ctx, key)
-    return Task(_estimate(ctx, key, verb), node.timing.before, spent, looked, done, frozenset(_then(ctx, key)))
+    return Task(_estimate(ctx, key, verb), node.timing.before, spent, looked, done, then)
 
 
 def _measure_spent_time(ctx: PassContext, key: NodeKey) -> float:
@@ -156,11 +162,13 @@ def _measure_time_at_look(ctx: PassContext, key: NodeKey) -> float:
     return started.pending_at - started.at if started else _measure_spent_time(ctx, key)
 
 
-def _then(ctx: PassContext, key: NodeKey) -> set[NodeKey]:
-    """Return what can only be created when this is there, or only deleted when this is gone."""
-    if ctx.state.releasing:
-        return deletion_order.requirements(key, ctx.journal.claimed, ctx.journal.entries, ctx.deps.registry) - {key}
-    return {other for other, node in ctx.graph.nodes.items() if key in node.requires}
+def _then(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, frozenset[NodeKey]]:
+    """Return what can only be created when each of these is there, or only deleted when it is gone."""
+    if not ctx.state.releasing:
+        return {key: ctx.graph.dependents.get(key, frozenset()) for key in keys}
+    ours, entries = ctx.journal.claimed, ctx.journal.entries
+    each = deletion_order.requirements_of_each(keys, ours, entries, ctx.deps.registry)
+    return {key: frozenset(needed - {key}) for key, needed in each.items()}
 
 
 def _describe_next_look(ctx: PassContext, key: NodeKey, verb: Verb, task: Task, look: schedule.NextLook) -> str:

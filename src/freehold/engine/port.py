@@ -12,9 +12,10 @@ import asyncio
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from freehold.engine.clock import Clock
 from freehold.engine.errors import Frozen, Unavailable
@@ -31,8 +32,7 @@ class Effect(Enum):
     STORE = "store"  # changes our own object behind the Kubernetes API
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One request, not yet sent.
 
     ``api`` and ``operation`` name it for limits, metrics and audit (``vpc``, ``create_vpc``);
@@ -49,7 +49,7 @@ class Call:
     effect: Effect
     run: Callable[[], Any]
     subject: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = MappingProxyType({})
     fenced: bool = False
     not_after: float = math.inf
     sender: str = ""
@@ -117,7 +117,7 @@ class FencedPort:
         if call.fenced:
             if self._clock.monotonic() > self._allowed_until:
                 raise too_late(call)
-            call = replace(call, not_after=self._allowed_until)
+            call = call._replace(not_after=self._allowed_until)
         return await self._inner.send(call)
 
 

@@ -7,7 +7,7 @@ its published time a create or delete takes here. Nothing here decides what a lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
 
@@ -87,8 +87,23 @@ def pace_of(tasks: Iterable[Task], learned: Iterable[Estimate] = ()) -> Span:
 
 def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE) -> NextLook:
     """Return when to look at ``key``, one of the ``tasks`` of its object."""
-    task = tasks[key]
-    whole, spare = _whole_and_spare(key, tasks, pace)
+    return next_looks([key], tasks, pace)[key]
+
+
+def next_looks(
+    keys: Collection[NodeKey], tasks: Mapping[NodeKey, Task], pace: Span = ANY_PACE
+) -> dict[NodeKey, NextLook]:
+    """Return when to look at each of ``keys``, which are of the ``tasks`` of one object."""
+    least = {other: task.least(pace) for other, task in tasks.items()}
+    most = {other: task.most(pace) for other, task in tasks.items()}
+    after, after_at_most = _find_rests(tasks, tasks, least), _find_rests(keys, tasks, most)
+    whole = max((task.before + least[other] + after[other] for other, task in tasks.items()), default=0.0)
+    spare = {key: max(0.0, whole - tasks[key].before - least[key] - after_at_most[key]) for key in keys}
+    return {key: _next_look(tasks[key], whole, spare[key], pace) for key in keys}
+
+
+def _next_look(task: Task, whole: float, spare: float, pace: Span) -> NextLook:
+    """``whole``: what the object needs at least. ``spare``: how much shorter the chain of this task is."""
     low, high = task.estimate.span
     margin = min(1.0, 0.02 * high)
     begin, end = max(task.looked, low), high + margin
@@ -125,15 +140,6 @@ def _align_with_published(at: float, task: Task, late: float) -> float:
     """Return the published time where it is near: it is the likeliest of all."""
     published = task.estimate.published + min(1.0, 0.02 * task.estimate.published)
     return published if task.looked + SHORTEST <= published <= at + late / 4 else at
-
-
-def _whole_and_spare(key: NodeKey, tasks: Mapping[NodeKey, Task], pace: Span) -> tuple[float, float]:
-    """Return what the object needs at least, and by how much of it the chain of ``key`` is shorter than the longest."""
-    least = {other: task.least(pace) for other, task in tasks.items()}
-    most = {other: task.most(pace) for other, task in tasks.items()}
-    after = _find_rests(tasks, tasks, least)
-    whole = max(task.before + least[other] + after[other] for other, task in tasks.items())
-    return whole, max(0.0, whole - tasks[key].before - least[key] - _find_rests([key], tasks, most)[key])
 
 
 def _find_rests(

@@ -15,7 +15,9 @@ _ESCAPED = re.compile(r"\\([\\=])")
 
 
 def text(key: str, value: str) -> str:
-    return f"{_SPECIAL.sub(_escape, key)}={value}"
+    if "=" in key or "\\" in key:  # hardly ever
+        key = _SPECIAL.sub(_escape, key)
+    return f"{key}={value}"
 
 
 def key_and_value(tag: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ class MemoryDriver:
     ) -> Any:
         call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation in FENCED)
         if request is not None:
-            call = replace(call, detail=_plain(request), hidden=values_in(request))
+            call = call._replace(detail=_plain(request), hidden=values_in(request))
         return await self.port.send(call)
 
     def _show(self, resource: Resource, at: float) -> Observed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -179,7 +179,7 @@ class FaultPort(InlinePort):
             case "quota":
                 raise errors.Quota(where)
             case "5xx-after-effect" if call.effect is not Effect.STORE:
-                return await self._run(replace(call, run=lambda: self.world.broken(call)))
+                return await self._run(call._replace(run=lambda: self.world.broken(call)))
             case "lost-reply" | "5xx-after-effect":
                 await self._quietly(call)
                 raise errors.Unknown(where) if call.effect is Effect.WRITE else errors.Unavailable(where)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +100,7 @@ async def test_a_cancellation_among_several_calls_is_no_result() -> None:
 async def test_a_secret_value_is_in_no_line_and_in_no_error(tmp_path: Path, error: Exception) -> None:
     """A driver was careless with what it logs, and the cloud repeats the request."""
     hidden = (SecretValue("node-data/value", b"hunter2-hunter2"),)
-    careless = replace(call(error=error), detail={"name": "a", "data": "x hunter2-hunter2"}, hidden=hidden)
+    careless = call(error=error)._replace(detail={"name": "a", "data": "x hunter2-hunter2"}, hidden=hidden)
     logged = await lines(tmp_path / "audit", careless)
     assert "hunter2" not in json.dumps(logged)
     assert logged[0]["request"] == {"name": "a", "data": "x (secret node-data/value)"}

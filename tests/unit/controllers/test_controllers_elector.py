@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -243,19 +242,19 @@ WRITE = Call("vpc", "create_vpc", Effect.WRITE, lambda: "made", "vpc one")
 )
 async def test_a_write_that_may_not_end_within_the_lease_is_not_begun(left: tuple[float, ...]) -> None:
     with pytest.raises(Unavailable, match="not sent"):
-        await LeaseFence(InlinePort(), Ending(*left)).send(replace(WRITE, run=lambda: pytest.fail("sent")))
+        await LeaseFence(InlinePort(), Ending(*left)).send(WRITE._replace(run=lambda: pytest.fail("sent")))
 
 
 async def test_reads_own_objects_and_timely_writes_pass() -> None:
     assert await LeaseFence(InlinePort(), Ending(WRITE_SECONDS, WRITE_SECONDS)).send(WRITE) == "made"
     assert await LeaseFence(InlinePort(), ALWAYS_LEADS).send(WRITE) == "made"
     for effect in (Effect.READ, Effect.STORE):
-        assert await LeaseFence(InlinePort(), Ending(1.0, 1.0)).send(replace(WRITE, effect=effect)) == "made"
+        assert await LeaseFence(InlinePort(), Ending(1.0, 1.0)).send(WRITE._replace(effect=effect)) == "made"
 
 
 async def test_nothing_is_asked_of_the_cloud_after_the_lease() -> None:
     with pytest.raises(Unavailable, match="not sent"):
-        await LeaseFence(InlinePort(), Ending(0.0)).send(replace(WRITE, effect=Effect.READ))
+        await LeaseFence(InlinePort(), Ending(0.0)).send(WRITE._replace(effect=Effect.READ))
 
 
 async def test_every_call_of_an_operator_passes_the_fence() -> None:
@@ -265,4 +264,4 @@ async def test_every_call_of_an_operator_passes_the_fence() -> None:
         assert isinstance(connection, IbmConnection) and connection.account is not None
         account = connection.account
         with pytest.raises(Unavailable, match="not sent"):
-            await account.port.send(replace(WRITE, run=lambda: pytest.fail("sent")))
+            await account.port.send(WRITE._replace(run=lambda: pytest.fail("sent")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from freehold.controllers.leadership.interface import Leadership
@@ -29,7 +28,7 @@ class LeaseFence:
         if call.effect is Effect.STORE:
             return await self._inner.send(call)
         self._require_time(call)
-        return await self._inner.send(replace(call, run=lambda: self._run(call)))
+        return await self._inner.send(call._replace(run=lambda: self._run(call)))
 
     def _run(self, call: Call) -> Any:
         self._require_time(call)

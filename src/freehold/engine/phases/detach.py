@@ -66,9 +66,12 @@ def _find_dropped(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> fr
     """
     if key not in ctx.graph.nodes:
         return of_user
-    wanted = wanted_tags.tags(ctx, key, ctx.node(key).observed)
     refused = wanted_tags.find_refused_tags(ctx, key) & (ctx.node(key).observed.tags or frozenset())
-    off = _find_unwanted(ctx, {*of_user, *ctx.journal.entries[key].node_tags, *refused}, wanted)
+    had = {*of_user, *ctx.journal.entries[key].node_tags, *refused} - wanted_tags.node_tags(ctx, key)
+    if not had:
+        return frozenset()
+    wanted = wanted_tags.tags(ctx, key, ctx.node(key).observed)
+    off = _find_unwanted(ctx, had, wanted)
     return off - keyed_tags.find_superseded(ctx.deps.codec, off, wanted)
 
 

@@ -36,11 +36,10 @@ def find_conflicts(codec: Codec, wanted: Collection[str], have: Collection[str],
 
 def find_foreign_values(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> Taken:
     """Return which tags that we want on this resource, or on its carrier, have another's value under their key."""
-    if not ctx.deps.codec.keyed:
+    codec = ctx.deps.codec
+    if not codec.keyed or (wanted := wanted_tags.tags(ctx, key, observed)).issubset(have):
         return ()
-    return find_conflicts(
-        ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _find_own_tags(ctx, key, observed, have)
-    )
+    return find_conflicts(codec, wanted, have, _find_own_tags(ctx, key, observed, have))
 
 
 def _find_own_tags(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
@@ -108,7 +107,7 @@ async def detach_exact(ctx: PassContext, changes: Sequence[TagChange]) -> Mappin
 
 def find_superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> frozenset[str]:
     """Return those of ``tags`` that an attach of ``wanted`` overwrites, so that no detach is needed."""
-    keys = {codec.key(tag) for tag in wanted} if codec.keyed else set()
+    keys = {codec.key(tag) for tag in wanted} if codec.keyed and tags else set()
     return frozenset(tag for tag in tags if codec.key(tag) in keys)
 
 

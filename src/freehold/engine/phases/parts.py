@@ -230,8 +230,8 @@ async def remove_surplus(ctx: PassContext, key: NodeKey, due: PartsToDo) -> list
     Returns the parts whose behavior differs from the wanted one and is not changed.
     """
     differs, have = due.differs, due.before
-    await _remove_surplus(ctx, key, due)
     if differs.surplus:
+        await _remove_surplus(ctx, key, due)
         ctx.note_repair(key, *(Repair(str(part), _THERE, _REMOVED) for part in sorted(differs.surplus, key=str)))
     if differs.missing or differs.surplus or differs.changed:
         have = await _read_after(ctx, key, have - differs.surplus, [*differs.missing, *differs.changed])
@@ -376,9 +376,8 @@ def _conclude_parts(
     attributes = {**others, "parts": ids, **({"waiting_parts": waiting} if waiting else {})}
     ctx.node(key).last_seen = replace(observed, parts=shown, attributes=attributes)
     note_waiting(ctx, key, tuple(f"{part}: {why}" for part, why in waiting.items()))
-    kept = tuple(
-        part for part in entry.parts if part in find_claimable(ctx, key) or _may_appear(ctx, key, part, before)
-    )
+    claimable = find_claimable(ctx, key) if entry.parts else ()
+    kept = tuple(part for part in entry.parts if part in claimable or _may_appear(ctx, key, part, before))
     if entry.parts != kept:
         ctx.record(key, replace(entry, parts=kept))
     differ = describe_other_behavior(have, wish)

@@ -27,8 +27,9 @@ def find_surplus(ctx: PassContext) -> list[NodeKey]:
 
 def find_prunable(ctx: PassContext) -> list[NodeKey]:
     """Return the surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
-    needed = deletion_order.find_needed_keys(ctx.journal.claimed, ctx.journal.entries, ctx.deps.registry)
     may = [key for key in find_surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
+    ours, entries = ctx.journal.claimed, ctx.journal.entries
+    needed = deletion_order.find_needed_keys(ours, entries, ctx.deps.registry) if may else set()
     owned = [key for key in may if ctx.journal.entries[key].state is RecordState.OWNED and key not in needed]
     return [*owned, *(key for key in find_being_pruned(ctx) if key not in owned)]
 
@@ -65,11 +66,13 @@ async def prune_surplus(ctx: PassContext, marked: TagsByTarget) -> None:
 
 def _find_needed(ctx: PassContext) -> Mapping[NodeKey, str]:
     """Return what a person approved although something that stays depends on it."""
-    ours, registry = ctx.journal.claimed, ctx.deps.registry
-    found: dict[NodeKey, str] = {}
-    for key in ours.keys() - ctx.approved.keys():
-        for other in deletion_order.requirements(key, ours, ctx.journal.entries, registry) & ctx.approved.keys():
-            found[other] = f"this object's {key} depends on it"
+    if not ctx.approved:
+        return {}
+    ours, found = ctx.journal.claimed, dict[NodeKey, str]()
+    stays = ours.keys() - ctx.approved.keys()
+    each = deletion_order.requirements_of_each(stays, ours, ctx.journal.entries, ctx.deps.registry)
+    for key, needed in each.items():
+        found |= dict.fromkeys(needed & ctx.approved.keys(), f"this object's {key} depends on it")
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from freehold.engine.context import PassContext
-from freehold.engine.deletion_order import requirements
+from freehold.engine.deletion_order import requirements_of_each
 from freehold.engine.resources import NodeKey, Part
 from freehold.engine.value_texts import texts_in
 
@@ -22,8 +22,11 @@ def hold_back(ctx: PassContext, free: Collection[NodeKey]) -> dict[NodeKey, Node
     """
     entries, registry = ctx.journal.entries, ctx.deps.registry
     waiting = sorted(key for key in ctx.journal.claimed if key not in free)
-    going = set(free) - _named_by(ctx, waiting, free).keys()
-    freed = {other for key in going for other in requirements(key, ctx.journal.claimed.keys(), entries, registry)}
+    named = _named_by(ctx, waiting, free)
+    if not named:
+        return {}
+    going = set(free) - named.keys()
+    freed = set().union(*requirements_of_each(going, ctx.journal.claimed.keys(), entries, registry).values())
     return _named_by(ctx, [key for key in waiting if key in freed], free)
 
 

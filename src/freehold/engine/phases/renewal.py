@@ -133,10 +133,9 @@ def _is_seal_of(ctx: PassContext, key: NodeKey, observed: Observed, tag: str) ->
     if observed.carried:
         own = (ctx.owner.uuid.casefold(), ctx.deps.codec.carried_id(key.kind, observed.id).casefold())
         return any((mark.uuid.casefold(), mark.id.casefold()) == own for mark in marks.carried)
-    born = birth_marks.nonces(ctx, key)
     return any(
         str(mark.key).casefold() == str(key).casefold()
-        and mark.word not in born
+        and mark.word not in birth_marks.nonces(ctx, key)
         and not ctx.keys.recognises(key.kind, mark.word)
         for mark in marks.nodes
     )

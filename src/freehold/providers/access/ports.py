@@ -7,7 +7,6 @@ import inspect
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 from math import inf
 from typing import Any, TypeVar
 
@@ -65,7 +64,7 @@ class PacedPort:
         if call.effect is Effect.STORE:
             return await self._inner.send(call)
         decided = self._now()
-        timely = replace(call, run=lambda: self._run(call, decided))
+        timely = call._replace(run=lambda: self._run(call, decided))
         write = call.effect is Effect.WRITE
         last = decided + (STALE_WRITE if write else PATIENCE)
         until = last if write else inf
@@ -104,11 +103,11 @@ class ObjectPort:
         self._flags = flags or PassFlags()
 
     async def send(self, call: Call) -> Any:
-        call = replace(call, sender=self._subject, look=self._flags.look)
+        call = call._replace(sender=self._subject, look=self._flags.look)
         if call.effect is not Effect.WRITE:
             return await self._inner.send(call)
         if call.hidden:
-            call = replace(call, detail=remove_secret_values(call.detail, call.hidden))
+            call = call._replace(detail=remove_secret_values(call.detail, call.hidden))
         self._audit.log_sent(self._subject, call)
         try:
             reply = await self._inner.send(call)

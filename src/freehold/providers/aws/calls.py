@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from freehold.engine.errors import CloudError, Invalid, NotFound
@@ -224,7 +223,7 @@ def _map_errors(session: AwsSession, call: Call) -> Call:
                 scrub=session.scrub,
             ) from None  # fmt: skip
 
-    return replace(call, run=run)
+    return call._replace(run=run)
 
 
 def require_rows(body: Json, items: str, operation: str, subject: str) -> list[Json]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -137,7 +136,7 @@ class IbmClient:
                     error, effect=call.effect, what=what, identity=session.identity, scrub=session.scrub
                 ) from None
 
-        return replace(call, run=run)
+        return call._replace(run=run)
 
 
 def _read_body(call: Call) -> Any:

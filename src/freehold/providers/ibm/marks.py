@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from shlex import quote
 
 from freehold.engine.ownership import CarriedMark, Marks, NodeMark, Owner
@@ -94,24 +95,7 @@ class IbmCodec:
         return ident.rpartition("/")[2]
 
     def read(self, tags: Collection[str]) -> Marks:
-        owners: set[str] = set()
-        uuids: set[str] = set()
-        nodes: set[NodeMark] = set()
-        carried: set[CarriedMark] = set()
-        for tag in tags:
-            what, _, value = tag.partition(":")
-            what = what.casefold()
-            if not what.startswith(PREFIX) or not value:
-                continue
-            if what == OWNER:
-                owners.add(value)
-            elif what == UUID:
-                uuids.add(value)
-            elif what == NODE:
-                nodes |= set(_node(value))
-            elif found := _CARRIED.fullmatch(value):
-                carried.add(CarriedMark(what.removeprefix(PREFIX), found[1], found[2], found[3] or ""))
-        return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
+        return _parse_marks(frozenset(tags))
 
     def is_mark(self, tag: str) -> bool:
         marks = self.read([tag])
@@ -126,7 +110,34 @@ class IbmCodec:
         return f"{key}:{value}" if value else key
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        return frozenset(tag.strip().casefold() for tag in tags)
+        return _fold(frozenset(tags))
+
+
+@lru_cache(maxsize=4096)  # a pass asks many times for the tags of one resource, and the next pass finds the same ones
+def _parse_marks(tags: frozenset[str]) -> Marks:
+    owners: set[str] = set()
+    uuids: set[str] = set()
+    nodes: set[NodeMark] = set()
+    carried: set[CarriedMark] = set()
+    for tag in tags:
+        what, _, value = tag.partition(":")
+        what = what.casefold()
+        if not what.startswith(PREFIX) or not value:
+            continue
+        if what == OWNER:
+            owners.add(value)
+        elif what == UUID:
+            uuids.add(value)
+        elif what == NODE:
+            nodes |= set(_node(value))
+        elif found := _CARRIED.fullmatch(value):
+            carried.add(CarriedMark(what.removeprefix(PREFIX), found[1], found[2], found[3] or ""))
+    return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
+
+
+@lru_cache(maxsize=4096)
+def _fold(tags: frozenset[str]) -> frozenset[str]:
+    return frozenset(tag.strip().casefold() for tag in tags)
 
 
 def _node(value: str) -> Iterator[NodeMark]:

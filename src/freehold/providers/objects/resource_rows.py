@@ -78,12 +78,16 @@ def build_rows(
         )
         gone = frozenset(map(vendor_id, deleted))
         found = _sort_as_before(before, [*found, *(_close_row(row, gone) for row in rest)])
-    return [_add_since(row, _find_previous_row(row, before), now) for row in found]
+    namesakes: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    for was in before:
+        namesakes.setdefault((was.get("kind"), was.get("name")), []).append(was)
+    return [
+        _add_since(row, _find_previous_row(row, namesakes.get((row["kind"], row["name"]), ())), now) for row in found
+    ]
 
 
-def _find_previous_row(row: Row, before: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _find_previous_row(row: Row, namesakes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Find the row's previous version. Ids distinguish a wanted and a surplus resource with the same name."""
-    namesakes = [was for was in before if (was.get("kind"), was.get("name")) == (row["kind"], row["name"])]
     return next((was for was in namesakes if was.get("id") == row.get("id")), next(iter(namesakes), None))
 
 

@@ -92,13 +92,13 @@ def derive(layout: Layout, available: Iterable[str], recorded: Sequence[Slot]) -
     """Derive a public and a private subnet in each chosen zone; keep those of ``recorded``. Sorted."""
     zones = chosen_zones(layout, available, recorded)
     kept = _one_each(recorded)
-    missing = [
+    missing = tuple(
         _Missing(public, zone, index)
         for index, zone in enumerate(zones)
         for public in (True, False)
         if (public, zone) not in kept
-    ]
-    new = _place_subnets(layout, len(zones), missing, list(kept.values())) if missing else ()
+    )
+    new = _place_subnets(layout, len(zones), missing, tuple(kept.values())) if missing else ()
     return new if isinstance(new, NoRoom) else tuple(sorted([*kept.values(), *new]))
 
 
@@ -121,8 +121,9 @@ def _one_each(recorded: Iterable[Slot]) -> dict[tuple[bool, str], Slot]:
     return found
 
 
+@lru_cache(maxsize=256)  # checks, warnings and the plan of one pass ask for the same subnets
 def _place_subnets(
-    layout: Layout, zones: int, missing: Sequence[_Missing], kept: Sequence[Slot]
+    layout: Layout, zones: int, missing: tuple[_Missing, ...], kept: tuple[Slot, ...]
 ) -> tuple[Slot, ...] | NoRoom:
     vpc = IPv4Network(layout.cidr)
     for halvings in range(SMALLEST - vpc.prefixlen + 1):

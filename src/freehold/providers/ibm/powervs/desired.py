@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGates
@@ -195,12 +195,13 @@ class _Build:
     def region(self) -> str:
         return (self.spec.vpc and self.spec.vpc.region) or ""
 
+    @cached_property
     def _subnets(self) -> tuple[StableName, ...]:
         return subnet_names(self.spec.vpc_subnets, self.zones, self.names, self.record)
 
     def _subnet_keys(self) -> tuple[Sequence[NodeKey], Mapping[str, NodeKey]]:
         """Return all keys, and those of subnets that the spec names, by name."""
-        found = [NodeKey(keys.SUBNET_KIND, one.logical) for one in self._subnets()]
+        found = [NodeKey(keys.SUBNET_KIND, one.logical) for one in self._subnets]
         return found, {s.name: key for s, key in zip(self.spec.vpc_subnets, found, strict=False) if s.name}
 
     def _group_keys(self) -> Mapping[str, NodeKey]:
@@ -215,7 +216,7 @@ class _Build:
         yield workspace_node(self.spec, self.names, self.group)
         yield network_node(self.spec, self.names, self.record)
         yield self._vpc()
-        yield from subnet_nodes(self.spec.vpc_subnets, self._subnets(), self.region, self.group)
+        yield from subnet_nodes(self.spec.vpc_subnets, self._subnets, self.region, self.group)
         _, named = self._subnet_keys()
         groups = self.spec.vpc_security_groups
         yield from group_nodes(groups, self._group_keys(), self.region, self.group, named)
