@@ -10,7 +10,7 @@ that names the rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -50,6 +50,11 @@ class Rule:
     field_path: str
     reason: str
 
+    def names(self) -> set[str]:
+        """Return the names of the variables and functions that it refers to."""
+        programs = [self.program, *([self.message_program] if self.message_program else ())]
+        return {name for program in programs for name in (*program.variables(), *program.functions())}
+
 
 class Rules:
     """All rules of a schema. ``unenforceable`` lists the rules that could not be compiled, and why."""
@@ -78,7 +83,9 @@ class Rules:
         rules = [rule for given in schema.get("x-kubernetes-validations") or () if (rule := self._rule(given, path))]
         if not (rules or properties or values or elements):
             return None
-        return _Node(schema, tuple(rules), properties, values, elements)
+        names = {name for rule in rules for name in rule.names()}
+        functions = {name: function for name, function in FUNCTIONS.items() if name in names}
+        return _Node(schema, tuple(rules), "oldSelf" in names, functions, properties, values, elements)
 
     def _rule(self, given: Mapping[str, Any], path: str) -> Rule | None:
         source = str(given.get("rule", "")).strip()
@@ -103,10 +110,16 @@ class Rules:
 
 @dataclass(frozen=True)
 class _Node:
-    """A node of a schema with rules on it or below it."""
+    """A node of a schema with rules on it or below it.
+
+    Its rules see the old value only if one ``compares`` with it, and the ``functions`` that one calls: an evaluation
+    converts all it is given, which takes longer than the rules.
+    """
 
     schema: Schema
     rules: tuple[Rule, ...]
+    compares: bool
+    functions: dict[str, Callable[..., Any]]
     properties: Mapping[str, _Node]
     values: _Node | None
     elements: _Node | None
@@ -133,9 +146,9 @@ class _Node:
         import cel
 
         variables = {"self": to_cel(value, self.schema)}
-        if old is not None:
+        if old is not None and self.compares:
             variables["oldSelf"] = to_cel(old, self.schema)
-        context = cel.Context(variables, dict(FUNCTIONS))
+        context = cel.Context(variables, self.functions)
         for rule in self.rules:
             if rule.transition and old is None:
                 continue
