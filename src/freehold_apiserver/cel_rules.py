@@ -10,10 +10,10 @@ that names the rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from freehold_apiserver.cel_functions import FUNCTIONS, LENGTH
@@ -67,7 +67,11 @@ class Rules:
         return self._root is not None
 
     def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
-        """Find the errors of the rules in ``obj``; ``old`` is the object that it replaces."""
+        """Find the errors of the rules in ``obj``; ``old`` is the object that it replaces.
+
+        A part that did not change is not refused for what was wrong before (:mod:`freehold_apiserver.ratcheting`): of
+        its rules only those of transitions run.
+        """
         return list(self._root.errors(obj, old, "")) if self._root else []
 
     def _compile(self, schema: Schema, path: str) -> _Node | None:
@@ -125,10 +129,11 @@ class _Node:
     elements: _Node | None
 
     def errors(self, value: Any, old: Any, path: str) -> Iterator[FieldError]:
-        if value is None:
+        unchanged = old is not None and value == old
+        if value is None or (unchanged and not self._has_transitions):
             return
-        if self.rules:
-            yield from self._own_errors(value, old, path)
+        if rules := tuple(rule for rule in self.rules if rule.transition) if unchanged else self.rules:
+            yield from self._own_errors(rules, value, old, path)
         if isinstance(value, Mapping):
             before = old if isinstance(old, Mapping) else {}
             for name, below in value.items():
@@ -142,14 +147,20 @@ class _Node:
     def _named(self) -> Mapping[str, Any]:
         return self.schema.get("properties") or {}
 
-    def _own_errors(self, value: Any, old: Any, path: str) -> Iterator[FieldError]:
+    @cached_property
+    def _has_transitions(self) -> bool:
+        """Whether it has rules of transitions, or a node below it has some."""
+        below = (*self.properties.values(), self.values, self.elements)
+        return any(rule.transition for rule in self.rules) or any(each._has_transitions for each in below if each)
+
+    def _own_errors(self, rules: Iterable[Rule], value: Any, old: Any, path: str) -> Iterator[FieldError]:
         import cel
 
         variables = {"self": to_cel(value, self.schema)}
         if old is not None and self.compares:
             variables["oldSelf"] = to_cel(old, self.schema)
         context = cel.Context(variables, self.functions)
-        for rule in self.rules:
+        for rule in rules:
             if rule.transition and old is None:
                 continue
             try:
