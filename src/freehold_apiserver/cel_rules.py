@@ -10,10 +10,10 @@ that names the rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from freehold_apiserver.cel_functions import FUNCTIONS, LENGTH
@@ -50,6 +50,11 @@ class Rule:
     field_path: str
     reason: str
 
+    def names(self) -> set[str]:
+        """Return the names of the variables and functions that it refers to."""
+        programs = [self.program, *([self.message_program] if self.message_program else ())]
+        return {name for program in programs for name in (*program.variables(), *program.functions())}
+
 
 class Rules:
     """All rules of a schema. ``unenforceable`` lists the rules that could not be compiled, and why."""
@@ -62,7 +67,11 @@ class Rules:
         return self._root is not None
 
     def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
-        """Find the errors of the rules in ``obj``; ``old`` is the object that it replaces."""
+        """Find the errors of the rules in ``obj``; ``old`` is the object that it replaces.
+
+        A part that did not change is not refused for what was wrong before (:mod:`freehold_apiserver.ratcheting`): of
+        its rules only those of transitions run.
+        """
         return list(self._root.errors(obj, old, "")) if self._root else []
 
     def _compile(self, schema: Schema, path: str) -> _Node | None:
@@ -78,7 +87,9 @@ class Rules:
         rules = [rule for given in schema.get("x-kubernetes-validations") or () if (rule := self._rule(given, path))]
         if not (rules or properties or values or elements):
             return None
-        return _Node(schema, tuple(rules), properties, values, elements)
+        names = {name for rule in rules for name in rule.names()}
+        functions = {name: function for name, function in FUNCTIONS.items() if name in names}
+        return _Node(schema, tuple(rules), "oldSelf" in names, functions, properties, values, elements)
 
     def _rule(self, given: Mapping[str, Any], path: str) -> Rule | None:
         source = str(given.get("rule", "")).strip()
@@ -103,19 +114,26 @@ class Rules:
 
 @dataclass(frozen=True)
 class _Node:
-    """A node of a schema with rules on it or below it."""
+    """A node of a schema with rules on it or below it.
+
+    Its rules see the old value only if one ``compares`` with it, and the ``functions`` that one calls: an evaluation
+    converts all it is given, which takes longer than the rules.
+    """
 
     schema: Schema
     rules: tuple[Rule, ...]
+    compares: bool
+    functions: dict[str, Callable[..., Any]]
     properties: Mapping[str, _Node]
     values: _Node | None
     elements: _Node | None
 
     def errors(self, value: Any, old: Any, path: str) -> Iterator[FieldError]:
-        if value is None:
+        unchanged = old is not None and value == old
+        if value is None or (unchanged and not self._has_transitions):
             return
-        if self.rules:
-            yield from self._own_errors(value, old, path)
+        if rules := tuple(rule for rule in self.rules if rule.transition) if unchanged else self.rules:
+            yield from self._own_errors(rules, value, old, path)
         if isinstance(value, Mapping):
             before = old if isinstance(old, Mapping) else {}
             for name, below in value.items():
@@ -129,14 +147,20 @@ class _Node:
     def _named(self) -> Mapping[str, Any]:
         return self.schema.get("properties") or {}
 
-    def _own_errors(self, value: Any, old: Any, path: str) -> Iterator[FieldError]:
+    @cached_property
+    def _has_transitions(self) -> bool:
+        """Whether it has rules of transitions, or a node below it has some."""
+        below = (*self.properties.values(), self.values, self.elements)
+        return any(rule.transition for rule in self.rules) or any(each._has_transitions for each in below if each)
+
+    def _own_errors(self, rules: Iterable[Rule], value: Any, old: Any, path: str) -> Iterator[FieldError]:
         import cel
 
         variables = {"self": to_cel(value, self.schema)}
-        if old is not None:
+        if old is not None and self.compares:
             variables["oldSelf"] = to_cel(old, self.schema)
-        context = cel.Context(variables, dict(FUNCTIONS))
-        for rule in self.rules:
+        context = cel.Context(variables, self.functions)
+        for rule in rules:
             if rule.transition and old is None:
                 continue
             try:

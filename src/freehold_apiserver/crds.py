@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.conversion import WebhookConverter
-from freehold_apiserver.custom import CustomStrategy
+from freehold_apiserver.custom import CustomStrategy, compile_schema
 from freehold_apiserver.errors import FieldError
 from freehold_apiserver.metadata import timestamp
 from freehold_apiserver.plain import PlainStrategy
@@ -37,15 +34,13 @@ class CrdStrategy(PlainStrategy):
     def decode(self, obj: Json) -> Findings:
         spec = obj.get("spec")
         if isinstance(spec, dict) and isinstance(spec.get("names"), dict):
-            names = spec["names"]
-            kind = str(names.get("kind", ""))
-            names.setdefault("singular", kind.lower())
-            names.setdefault("listKind", kind + "List")
-            spec.setdefault("conversion", {"strategy": "None"})
+            kind = str(spec["names"].get("kind", ""))
+            names = {"singular": kind.lower(), "listKind": kind + "List"} | spec["names"]
+            obj["spec"] = {"conversion": {"strategy": "None"}, **spec, "names": names}  # a copy: others have the given
         if crd_errors(obj):
             return Findings()
-        schemas = [each["schema"]["openAPIV3Schema"] for each in obj["spec"]["versions"]]
-        return Findings(warnings=tuple(warning for schema in schemas for warning in _compile(schema).unenforceable))
+        compiled = [compile_schema(each["schema"]["openAPIV3Schema"]) for each in obj["spec"]["versions"]]
+        return Findings(warnings=tuple(warning for each in compiled for warning in each.rules.unenforceable))
 
     def prepare_create(self, obj: Json) -> None:
         obj["metadata"]["generation"] = 1
@@ -168,34 +163,16 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
                 f"{path}.schema.openAPIV3Schema.type", schema.get("type", ""), "must be object at the root"
             )
         ]
-    if problem := _compile(schema).problem:
-        return [FieldError.invalid(f"{path}.schema.openAPIV3Schema", version.get("name"), problem)]
+    try:
+        compile_schema(schema)
+    except ValueError as problem:
+        why = str(problem) or type(problem).__name__
+        return [FieldError.invalid(f"{path}.schema.openAPIV3Schema", version.get("name"), why)]
     try:
         _columns(version)
     except (ValueError, KeyError) as problem:
         return [FieldError.invalid(f"{path}.additionalPrinterColumns", version.get("name"), str(problem))]
     return []
-
-
-class _Compiled(NamedTuple):
-    """What came of compiling a schema: why it cannot be served, if so, and the rules that are not enforced."""
-
-    problem: str
-    unenforceable: tuple[str, ...]
-
-
-def _compile(schema: Json) -> _Compiled:
-    return _compile_text(json.dumps(schema))
-
-
-@lru_cache(maxsize=128)  # a CRD is looked at three times in a write, and by each server of a process
-def _compile_text(schema: str) -> _Compiled:
-    parsed = json.loads(schema)
-    try:
-        CustomStrategy(parsed, has_status=False).compile()
-    except ValueError as problem:
-        return _Compiled(str(problem) or type(problem).__name__, ())
-    return _Compiled("", tuple(Rules(parsed).unenforceable))
 
 
 def served_resources(crd: Json, client: WebhookClient) -> list[Resource]:

@@ -39,7 +39,7 @@ class Definitions:
             name = crd["metadata"]["name"]
             self._wanted[name] = crd
             try:
-                await self._install(name, copy.deepcopy(crd))
+                await self._install(name, crd)
             except ApiError as problem:
                 raise ValueError(f"CRD {name} cannot be installed: {problem.message}") from problem
 
@@ -48,10 +48,12 @@ class Definitions:
         missing = [name for name in self._wanted if self._store.get(COLLECTION, ("", name)) is None]
         for name in missing:
             _LOG.warning("CRD %s was deleted and is put back; its objects were deleted with it", name)
-            await self._install(name, copy.deepcopy(self._wanted[name]))
+            await self._install(name, self._wanted[name])
         return missing
 
     async def _install(self, name: str, crd: Json) -> None:
+        # Only what the server changes is a copy: schemas are large, and each server of a process has the same.
+        crd = {**crd, "metadata": copy.deepcopy(crd["metadata"])}
         crd.pop("status", None)
         notes = Notes()
         if self._store.get(COLLECTION, ("", name)) is None:
@@ -68,15 +70,16 @@ class Definitions:
 
         Otherwise the CRD would be refused, as on a real server, and this one would not start after an upgrade.
         """
-        old = copy.deepcopy(self._objects.get(self._crd, "", name).obj)
+        old = self._objects.get(self._crd, "", name).obj
         if (crd["spec"].get("conversion") or {}).get("strategy", "None") != "None":
             return
         known = [each["name"] for each in crd["spec"]["versions"]]
         stored = old["status"]["storedVersions"]
         kept = [each for each in stored if each in known]
         if kept != stored:
-            old["status"]["storedVersions"] = kept
-            await self._objects.update(self._crd, ("", name), old, WriteOptions(), Notes(), "status")
+            changed = copy.deepcopy(old)
+            changed["status"]["storedVersions"] = kept
+            await self._objects.update(self._crd, ("", name), changed, WriteOptions(), Notes(), "status")
 
     async def create_namespaces(self) -> None:
         """Create the standard namespaces that are missing."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 Find = Callable[[Any], list[Any]]
@@ -31,6 +32,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1024)  # a CRD is checked twice and served, and its columns are mostly those of the others
 def compile_path(path: str) -> Find:
     """Compile a function that finds every value at ``path``. Raises ValueError on what is no path."""
     text = path.strip().removeprefix("{").removesuffix("}").strip().removeprefix("$")

@@ -39,6 +39,7 @@ class Reader:
         self._objects = objects
         self._registry = registry
         self._now = now
+        self._index = (0, b"")  # generation of the registry, and what /openapi/v3 answers in it
         self.address = ""
 
     def locate(self, path: str) -> tuple[Resource, Target] | None:
@@ -107,7 +108,10 @@ class Reader:
             case ["v2"]:
                 return Answer(openapi.VERSION_2, openapi.VERSION_2_TYPE)
             case ["v3"]:
-                found = openapi.index(self._registry)
+                # kubectl asks before each command, and the index has a hash of each document.
+                if self._index[0] != self._registry.generation:
+                    self._index = (self._registry.generation, encode(openapi.index(self._registry)))
+                return Answer(self._index[1])
             case ["v3", "api", version]:
                 found = openapi.document(self._registry, "", version)
             case ["v3", "apis", group, version]:

@@ -88,7 +88,9 @@ def api_version(group: str, version: str) -> str:
 
 
 class Registry:
-    """The served resources, by path and by kind."""
+    """The served resources, by path and by kind. ``generation`` changes with them."""
+
+    generation = 0
 
     def __init__(self, built_in: Iterable[Resource]) -> None:
         self._built_in = {(each.group, each.version, each.plural): each for each in built_in}
@@ -118,6 +120,7 @@ class Registry:
         self._rebuild()
 
     def _rebuild(self) -> None:
+        self.generation += 1
         self._all = dict(self._built_in)
         self._storage = {each.collection: each for each in self._built_in.values() if each.stored_as is None}
         for storage, *resources in self._custom.values():

@@ -4,7 +4,7 @@ Parsing, validation and serialization follow these models, so that a client whic
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import botocore.loaders
@@ -38,7 +38,7 @@ class Service:
         return str(self.model.metadata.get("xmlNamespace", ""))
 
     def operation(self, name: str) -> OperationModel | None:
-        return self.model.operation_model(name) if name in self.model.operation_names else None
+        return _operation(self.model, name)
 
 
 _SERVED = ("ec2", "query", "json", "rest-json", "rest-xml")
@@ -46,6 +46,11 @@ _SERVED = ("ec2", "query", "json", "rest-json", "rest-xml")
 
 def _protocols(model: ServiceModel) -> list[str]:
     return list(model.metadata.get("protocols") or [model.metadata["protocol"]])
+
+
+@lru_cache(maxsize=4096)  # botocore takes a lock at each access
+def _operation(model: ServiceModel, name: str) -> OperationModel | None:
+    return model.operation_model(name) if name in model.operation_names else None
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from apiserver_testbed import CONFIG_MAPS, WIDGETS, Api, Clock, config_map, widget
+from apiserver_testbed import CONFIG_MAPS, CRDS, GROUP, WIDGETS, Api, Clock, config_map, widget
 
 from freehold_apiserver.jsonpath import compile_path
 from freehold_apiserver.tables import human_duration
@@ -55,6 +55,16 @@ async def test_openapi_has_the_fields_that_kubectl_needs(api: Api) -> None:
     schema = document["components"]["schemas"]["dev.freehold.test.v1.Widget"]
     assert schema["x-kubernetes-group-version-kind"] == [gvk], "or explain finds nothing"
     assert schema["properties"]["spec"]["properties"]["size"]["type"] == "integer"
+
+
+async def test_the_index_of_openapi_follows_the_crds(api: Api) -> None:
+    """kubectl keeps each document by its hash."""
+    path, url = f"{CRDS}/widgets.{GROUP}", "/openapi/v3"
+    before, crd = (await api.get(url)).json["paths"], (await api.get(path)).json
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["description"] = "What it is."
+    assert (await api.put(path, crd)).code == 200
+    after = (await api.get(url)).json["paths"]
+    assert {each for each in after if after[each] != before[each]} == {"apis/test.freehold.dev/v1"}
 
 
 async def test_tables_have_the_columns_of_the_crd(api: Api, clock: Clock) -> None:

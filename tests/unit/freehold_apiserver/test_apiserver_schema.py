@@ -53,6 +53,18 @@ async def test_transition_rules_compare_with_the_old_value(api: Api) -> None:
     assert 'spec.fixed: Invalid value: "string": fixed is immutable' in answer.message
 
 
+async def test_a_transition_rule_runs_on_a_value_that_did_not_change_too(api: Api) -> None:
+    crd = (await api.get(f"{CRDS}/widgets.{GROUP}")).json
+    for version in crd["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"]["size"]["x-kubernetes-validations"] = [{"rule": "self > oldSelf", "message": "it grows"}]
+    assert (await api.put(f"{CRDS}/widgets.{GROUP}", crd)).code == 200
+    await api.made(WIDGETS, widget("a", {"size": 1}))
+    answer = await api.merge(f"{WIDGETS}/a", {"metadata": {"labels": {"x": "y"}}})
+    assert answer.code == 422 and "spec.size: Invalid value" in answer.message and "it grows" in answer.message
+    assert (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).code == 200
+
+
 async def test_unknown_fields_are_pruned_and_reported_as_requested(api: Api) -> None:
     body = widget("a", {"sise": 1, "parts": [{"name": "x", "extra": 1}], "free": {"any": {"thing": 1}}})
     body["more"] = 1

@@ -1,6 +1,7 @@
 """CIDR blocks: parsing as EC2 does it, and free addresses in a subnet."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_network
+from itertools import chain
 
 from freehold_sim.aws.call import Refused
 
@@ -53,7 +54,7 @@ def free_address(block: str, used: list[str], wanted: str | None = None) -> str:
             raise Refused("InvalidIPAddress.InUse", f"Address {wanted} is in use.")
         return wanted
     start = first + len(used)
-    for number in (*range(start, last), *range(first, start)):
+    for number in chain(range(start, last), range(first, start)):
         text = str(network.network_address + (number - int(network.network_address)))
         if text not in taken:
             return text

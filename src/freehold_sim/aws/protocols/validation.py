@@ -1,6 +1,8 @@
 """Checks parameters against an input shape: required members, types, lengths, ranges, enumerations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from botocore.model import Shape
@@ -15,6 +17,37 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "timestamp": (int, float), "blob": (bytes,),
 }  # fmt: skip
 
+_Path = tuple[Any, ...]
+"""The path of what contains a value, and its name or number there: few paths are ever written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What a shape demands. `members` have their shapes, and the most characters where only the pages of AWS tell."""
+
+    kind: str
+    types: tuple[type, ...]
+    least: float | None
+    most: float | None
+    enum: Sequence[str]
+    required: Sequence[str]
+    members: Mapping[str, tuple[Shape, int | None]]
+
+
+@cache
+def _limits(shape: Shape) -> _Limits:
+    told: Mapping[str, Any] = shape.metadata
+    known = members(shape) if shape.type_name == "structure" else {}
+    return _Limits(
+        shape.type_name,
+        _TYPES[shape.type_name],
+        told.get("min"),
+        told.get("max"),
+        told.get("enum") or (),
+        shape.required_members if known else (),
+        {name: (inner, most_characters(shape, name)) for name, inner in known.items()},
+    )
+
 
 def validate(params: Any, shape: Shape | None) -> None:
     """Raise Invalid for the first parameter that contradicts the shape."""
@@ -22,67 +55,76 @@ def validate(params: Any, shape: Shape | None) -> None:
         raise invalid
 
 
-def problems(params: Any, shape: Shape | None) -> Iterator[Invalid]:
-    """Yield everything that contradicts the shape."""
+def problems(params: Any, shape: Shape | None) -> list[Invalid]:
+    """Return everything that contradicts the shape."""
+    found: list[Invalid] = []
     if shape is not None:
-        yield from _check(params, shape, "")
+        _check(params, shape, (), found)
+    return found
 
 
-def _has_type(value: Any, kind: str) -> bool:
-    wanted = _TYPES[kind]
-    return isinstance(value, wanted) and not (isinstance(value, bool) and bool not in wanted)
+def _has_type(value: Any, limits: _Limits) -> bool:
+    return isinstance(value, limits.types) and not (isinstance(value, bool) and limits.kind != "boolean")
 
 
-def _check(value: Any, shape: Shape, path: str) -> Iterator[Invalid]:
-    kind = shape.type_name
-    if not _has_type(value, kind):
-        yield Invalid(Wrong.TYPE, path, f"must be of type {kind}")
+def _check(value: Any, shape: Shape, path: _Path, found: list[Invalid]) -> None:
+    limits = _limits(shape)
+    kind = limits.kind
+    if not _has_type(value, limits):
+        found.append(Invalid(Wrong.TYPE, _written(path), f"must be of type {kind}"))
     elif kind == "structure":
-        yield from _check_structure(value, shape, path)
+        _check_structure(value, limits, path, found)
     elif kind == "list":
-        yield from _check_size(len(value), shape, path)
+        _check_size(len(value), limits, path, found)
+        inner = member(shape)
         for number, each in enumerate(value, 1):
-            yield from _check(each, member(shape), f"{path}.{number}")
+            _check(each, inner, (path, number), found)
     elif kind == "map":
-        yield from _check_size(len(value), shape, path)
+        _check_size(len(value), limits, path, found)
         for key, each in value.items():
-            yield from _check(key, shape.key, f"{path}.key")
-            yield from _check(each, shape.value, f"{path}.{key}")
+            _check(key, shape.key, (path, "key"), found)
+            _check(each, shape.value, (path, key), found)
     else:
-        yield from _check_scalar(value, shape, path)
+        _check_scalar(value, limits, path, found)
 
 
-def _check_structure(value: Mapping[str, Any], shape: Shape, path: str) -> Iterator[Invalid]:
-    known, dot = members(shape), "." if path else ""
-    for name in shape.required_members:
+def _check_structure(value: Mapping[str, Any], limits: _Limits, path: _Path, found: list[Invalid]) -> None:
+    for name in limits.required:
         if name not in value:
-            yield Invalid(Wrong.MISSING, f"{path}{dot}{name}")
+            found.append(Invalid(Wrong.MISSING, _written((path, name))))
     for name, each in value.items():
-        if name not in known:
-            yield Invalid(Wrong.UNKNOWN, f"{path}{dot}{name}")
+        if name not in limits.members:
+            found.append(Invalid(Wrong.UNKNOWN, _written((path, name))))
             continue
-        yield from _check(each, known[name], f"{path}{dot}{name}")
-        most = most_characters(shape, name)
+        inner, most = limits.members[name]
+        _check(each, inner, (path, name), found)
         if most is not None and isinstance(each, str) and len(each) > most:
-            yield Invalid(Wrong.LENGTH, f"{path}{dot}{name}", f"has length {len(each)}, the most is {most}")
+            detail = f"has length {len(each)}, the most is {most}"
+            found.append(Invalid(Wrong.LENGTH, _written((path, name)), detail))
 
 
-def _check_scalar(value: Any, shape: Shape, path: str) -> Iterator[Invalid]:
-    limits = shape.metadata
+def _check_scalar(value: Any, limits: _Limits, path: _Path, found: list[Invalid]) -> None:
     if isinstance(value, str | bytes):
-        yield from _check_size(len(value), shape, path)
-        if limits.get("enum") and value not in limits["enum"]:
-            yield Invalid(Wrong.VALUE, path, f"{value!r} is not one of {', '.join(limits['enum'])}")
+        _check_size(len(value), limits, path, found)
+        if limits.enum and value not in limits.enum:
+            found.append(Invalid(Wrong.VALUE, _written(path), f"{value!r} is not one of {', '.join(limits.enum)}"))
         return
-    if "min" in limits and value < limits["min"]:
-        yield Invalid(Wrong.VALUE, path, f"{value} is less than {limits['min']}")
-    if "max" in limits and value > limits["max"]:
-        yield Invalid(Wrong.VALUE, path, f"{value} is more than {limits['max']}")
+    if limits.least is not None and value < limits.least:
+        found.append(Invalid(Wrong.VALUE, _written(path), f"{value} is less than {limits.least}"))
+    if limits.most is not None and value > limits.most:
+        found.append(Invalid(Wrong.VALUE, _written(path), f"{value} is more than {limits.most}"))
 
 
-def _check_size(size: int, shape: Shape, path: str) -> Iterator[Invalid]:
-    limits = shape.metadata
-    if size < limits.get("min", 0):
-        yield Invalid(Wrong.LENGTH, path, f"has length {size}, the least is {limits['min']}")
-    if "max" in limits and size > limits["max"]:
-        yield Invalid(Wrong.LENGTH, path, f"has length {size}, the most is {limits['max']}")
+def _check_size(size: int, limits: _Limits, path: _Path, found: list[Invalid]) -> None:
+    if limits.least is not None and size < limits.least:
+        found.append(Invalid(Wrong.LENGTH, _written(path), f"has length {size}, the least is {limits.least}"))
+    if limits.most is not None and size > limits.most:
+        found.append(Invalid(Wrong.LENGTH, _written(path), f"has length {size}, the most is {limits.most}"))
+
+
+def _written(path: _Path) -> str:
+    """`Filters.1.Values.2`."""
+    if not path:
+        return ""
+    above, last = path
+    return f"{_written(above)}.{last}" if above else str(last)
