@@ -6,19 +6,16 @@ import gc
 import logging
 import os
 import signal
-import ssl
 from collections.abc import Iterator
-from functools import cache
 from itertools import chain
 
 import pytest
-from botocore import session
 from hypothesis import settings
-from ibm_cloud_sdk_core import http_adapter
 
 from freehold.controllers.logs import OURS
 from harness.compiled import compile_share
 from harness.findings import FINDING
+from harness.sdk_costs import spare
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
 """The same examples in each run, and no example fails for the load of the machine."""
@@ -110,27 +107,10 @@ def logs_of_a_command() -> Iterator[None]:
             logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-class _Untrusting(ssl.SSLContext):
-    """Trusts no server: any connection that it opened would fail."""
-
-    def load_verify_locations(self, *_: object, **__: object) -> None:
-        """Nothing to load."""
-
-
 @pytest.fixture(scope="session", autouse=True)
-def no_certificates_of_ibm() -> Iterator[None]:
-    """IBM's SDK loads certificates for each client (0.02 CPU-seconds), which takes our HTTP session instead."""
+def spared_sdks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        context = _Untrusting(ssl.PROTOCOL_TLS_CLIENT)
-        patch.setattr(http_adapter, "create_urllib3_context", lambda: context)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def models_read_once() -> Iterator[None]:
-    """Each session of botocore would read the models of its services anew: that of EC2 takes 0.2 CPU-seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "create_loader", cache(session.create_loader))
+        spare(patch.setattr)
         yield
 
 
