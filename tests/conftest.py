@@ -7,16 +7,15 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
-from functools import cache
 from itertools import chain
 
 import pytest
-from botocore import session
 from hypothesis import settings
 
 from freehold.controllers.logs import OURS
 from harness.compiled import compile_share
 from harness.findings import FINDING
+from harness.sdk_costs import spare
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=25)
 """The same examples in each run, and no example fails for the load of the machine."""
@@ -109,10 +108,9 @@ def logs_of_a_command() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def models_read_once() -> Iterator[None]:
-    """Each session of botocore would read the models of its services anew: that of EC2 takes 0.2 CPU-seconds."""
+def spared_sdks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "create_loader", cache(session.create_loader))
+        spare(patch.setattr)
         yield
 
 

@@ -173,12 +173,18 @@ def kept(objects: dict[str, Json]) -> dict[str, Json]:
 
 
 def told(objects: dict[str, Json]) -> dict[str, Json]:
-    """What each status says of the cloud: nothing of keys and marks, and of when it was written."""
+    """What each status says of the cloud: nothing of keys and marks, and of when it was written.
+
+    Nor whether it is Ready: `Place.is_up` is waited for, at either place, and a pause keeps what a busy machine made of
+    the last look.
+    """
     return {name: _told(each["status"]) for name, each in objects.items()}
 
 
 def _told(status: Json) -> Json:
-    conditions = {each["type"]: each["status"] for each in status["conditions"] if each["type"] != names.PAUSED}
+    conditions = {
+        each["type"]: each["status"] for each in status["conditions"] if each["type"] not in (names.PAUSED, "Ready")
+    }
     resources = {(row["kind"], row.get("name"), row.get("id")) for row in status["resources"]}
     left_out = ("identity", "observedGeneration", "phase")  # the phase is Paused before
     rest = {name: value for name, value in status.items() if name not in left_out}

@@ -73,7 +73,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 def _left_as_it_was() -> Iterator[None]:
     """Undo what a command changes of its process: where the log goes, what SIGTERM does, the umask.
 
-    It finds no terminal, and its simulated clouds on its own loop.
+    It finds no terminal, and its simulated clouds on its own loop. What it starts is forked.
     """
     root, ours = logging.getLogger(), logging.getLogger("freehold")
     handlers, levels = root.handlers[:], (root.level, ours.level)
@@ -83,6 +83,7 @@ def _left_as_it_was() -> Iterator[None]:
     try:
         with (
             mock.patch.object(prompt, "_TERMINAL", "/nowhere"),
+            mock.patch.object(subprocess, "Popen", Program),
             mock.patch.object(server_process, "simulated_cloud", simulated_cloud),
             mock.patch.object(cloud_reads, "simulated_cloud", simulated_cloud),
         ):

@@ -24,6 +24,9 @@ _SUBREAPER = 36
 (https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html)."""
 _ASKING = Lock()
 
+FreshProgram = subprocess.Popen
+"""Also where `Program` was put in its place."""
+
 
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that Python reads when it starts."""
@@ -33,7 +36,7 @@ def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 _AT_START = _read_at_start(os.environ)
 
 
-class Program(subprocess.Popen[Any]):
+class Program(FreshProgram[Any]):
     """``subprocess.Popen`` of ``[sys.executable, ...]`` without the imports.
 
     Of anything else, and elsewhere than on Linux, it is ``subprocess.Popen`` itself.
@@ -43,7 +46,7 @@ class Program(subprocess.Popen[Any]):
         start = super()._execute_child  # type: ignore[misc]  # private, so mypy does not know it
         wish = inspect.signature(start).bind(*given).arguments
         environment = dict(os.environ if wish["env"] is None else wish["env"])
-        if wish["pass_fds"] or wish["preexec_fn"] or not can_be_forked(wish["args"], environment):
+        if wish["preexec_fn"] or not can_be_forked(wish["args"], environment):
             start(*given)
             return
         program = {
@@ -51,9 +54,11 @@ class Program(subprocess.Popen[Any]):
             "environment": environment,
             "folder": str(wish["cwd"] or Path.cwd()),
             "session": wish["start_new_session"],
+            "descriptors": [0, 1, 2, *wish["pass_fds"]],
         }
         streams = [wish["p2cread"], wish["c2pwrite"], wish["errwrite"]]
-        self.pid = _ask(json.dumps(program), [number if each == -1 else each for number, each in enumerate(streams)])
+        ours = [number if each == -1 else each for number, each in enumerate(streams)]
+        self.pid = _ask(json.dumps(program), [*ours, *wish["pass_fds"]])
         self._child_created = True
         self._close_pipe_fds(*(wish[each] for each in _PIPES))  # type: ignore[attr-defined]  # private too
 
@@ -71,13 +76,13 @@ def can_be_forked(command: Sequence[str], environment: Mapping[str, str]) -> boo
     )
 
 
-def _ask(program: str, streams: list[int]) -> int:
+def _ask(program: str, descriptors: list[int]) -> int:
     """Have a program forked, adopt it, and return its process id."""
     with _ASKING:
         asked = _server()
         _adopt_orphans(True)
         try:
-            socket.send_fds(asked, [program.encode()], streams)
+            socket.send_fds(asked, [program.encode()], descriptors)
             process = int(asked.recv(32))
             assert asked.recv(32) == b"yours"
         finally:
@@ -95,7 +100,7 @@ def _server() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     script = str(Path(__file__).with_name("fork_server.py"))
     with theirs:
-        server = subprocess.Popen(
+        server = FreshProgram(
             [sys.executable, script, str(theirs.fileno())], pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         )  # fmt: skip

@@ -27,26 +27,31 @@ ENDINGS = (
     "raise KeyError",
     "os.kill(os.getpid(), 9)",
     "os.kill(os.getpid(), 2)",
+    "os.write(int(sys.argv[2]), b'passed')",
 )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked elsewhere")
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_streams_signals_and_exit_code_are_those_of_a_fresh_process(tmp_path: Path, ending: str) -> None:
+def test_descriptors_signals_and_exit_code_are_those_of_a_fresh_process(tmp_path: Path, ending: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, str(script), ending]
+    log = os.open(tmp_path / "log", os.O_CREAT | os.O_RDWR)
+    command = [sys.executable, str(script), ending, str(log)]
     environment = {**os.environ, "GIVEN": "a"}
     environment.pop("HOME", None)
     assert can_be_forked(command, environment)
     found: list[Any] = []
     for kind in (Program, subprocess.Popen):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = kind(command, text=True, env=environment, cwd=tmp_path, start_new_session=True, **pipes)
+        more = {"cwd": tmp_path, "start_new_session": True, "pass_fds": (log,)}
+        process = kind(command, text=True, env=environment, **pipes, **more)
         said, told = process.communicate("asked")
         assert process.pid != os.getpid()
         found.append((process.returncode, said, told.splitlines()[:1], told.splitlines()[-1:]))
     assert found[0] == found[1]
+    assert os.pread(log, 99, 0) == (b"passed" * 2 if ending.startswith("os.write") else b"")
+    os.close(log)
     assert str(os.getpid()) in found[0][1]
 
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from freehold.demo.tag_checks import Spoiled
 from freehold.demo.world import AWSWorld, CloudResource, others
 
 GROUPS, SECRETS, BESIDE = 150, 50, 20
 """Security groups and secrets of the fleet, and security groups beside it, which lack the classifier."""
 
-_DRIFTED, _STRIPPED, _NEW = 40, 40, 10
+_DRIFTED, _STRIPPED, _BARED, _NEW = 40, 40, 10, 10
 _AT_ONCE = 8
 """Requests to the admin API at a time."""
 
@@ -46,26 +47,29 @@ class Fleet:
         groups_of_others = [each for each in others(new) if each.kind == "security-group" and not each.default]
         self.beside = [each for each in groups_of_others if not marks <= each.tags]
 
-    async def meddle(self, keys: Sequence[str]) -> tuple[str, ...]:
-        """Somebody's script sets one key of ours, strips another one and puts its own on; what it did."""
-        changed, stripped = keys
+    async def meddle(self, wanted: Mapping[str, str]) -> tuple[list[Spoiled], tuple[str, ...]]:
+        """Let somebody's script set one key of ours, strip another one and put its own on.
+
+        Returns what is spoiled, which may be repaired by now, and what the script did.
+        """
+        changed, stripped = sorted(wanted, reverse=True)
         found = [each for each in await self.aws.resources() if each.address in self.foreign]
-        groups = [each.id for each in found if each.kind == "security-group"]
-        secrets = [each.id for each in found if each.kind == "secret"]
+        groups = [each for each in found if each.kind == "security-group"]
+        secrets = [each for each in found if each.kind == "secret"][:_BARED]
         drifted, less, more = groups[:_DRIFTED], groups[-_STRIPPED:], groups[_DRIFTED : _DRIFTED + _NEW]
-        await self.aws.call("ec2.CreateTags", Resources=drifted, Tags=_rows({changed: "prod"}))
-        await self.aws.call("ec2.DeleteTags", Resources=less, Tags=[{"Key": stripped}])
-        await self.aws.call("ec2.CreateTags", Resources=more, Tags=_rows({"audited": "2026"}))
-        untagged = [
-            ("secretsmanager.UntagResource", {"SecretId": each, "TagKeys": [stripped]}) for each in secrets[:10]
-        ]
-        await self._each(untagged)
-        for each in found:
-            if each.id in more:
-                self.foreign[each.address] |= _join_tags({"audited": "2026"})
-        return (
+        await self.aws.call("ec2.CreateTags", Resources=_ids(drifted), Tags=_rows({changed: "prod"}))
+        await self.aws.call("ec2.DeleteTags", Resources=_ids(less), Tags=[{"Key": stripped}])
+        await self.aws.call("ec2.CreateTags", Resources=_ids(more), Tags=_rows({"audited": "2026"}))
+        await self._each(
+            [("secretsmanager.UntagResource", {"SecretId": each.id, "TagKeys": [stripped]}) for each in secrets]
+        )
+        for each in more:
+            self.foreign[each.address] |= _join_tags({"audited": "2026"})
+        spoiled = [Spoiled(each.address, changed, "prod", wanted[changed]) for each in drifted]
+        spoiled += [Spoiled(each.address, stripped, None, wanted[stripped]) for each in (*less, *secrets)]
+        return spoiled, (
             f"{changed} is prod on {len(drifted)} security groups",
-            f"{stripped} is gone from {len(less)} security groups and {len(untagged)} secrets",
+            f"{stripped} is gone from {len(less)} security groups and {len(secrets)} secrets",
             f"{len(more)} have one more tag of somebody else",
         )
 
@@ -77,6 +81,10 @@ class Fleet:
                 await self.aws.call(operation, **params)
 
         await asyncio.gather(*(one(*each) for each in calls))
+
+
+def _ids(resources: Sequence[CloudResource]) -> list[str]:
+    return [each.id for each in resources]
 
 
 def _group(name: str, vpc: str, tags: Mapping[str, str]) -> dict[str, Any]:

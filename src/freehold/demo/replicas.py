@@ -13,17 +13,6 @@ from freehold.demo.servers import Server
 
 _START_SECONDS = 120.0
 
-_PROGRAM = """\
-import os, signal, sys, threading
-from freehold.cli.main import main
-def end_with_the_demo():
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)
-threading.Thread(target=end_with_the_demo, daemon=True).start()
-main()
-"""
-"""The command, which also ends when the demo does, however that ends."""
-
 
 class Replica(Server):
     """One of several operators; its log is a file."""
@@ -52,8 +41,9 @@ async def replica(kubeconfig: Path, simulator: str, log: Path) -> AsyncIterator[
     """Start one and wait until it has read its settings. Raises NotSo when it does not."""
     with log.open("w") as said:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _PROGRAM, "operator", "--leader-elect", "--cluster-api", "off",
-            "--kubeconfig", str(kubeconfig), "--simulator", simulator, "--audit", str(log.with_suffix(".audit.jsonl")),
+            sys.executable, "-m", "freehold.demo.operator_process", "operator", "--kubeconfig", str(kubeconfig),
+            "--leader-elect", "--cluster-api", "off", "--simulator", simulator,
+            "--audit", str(log.with_suffix(".audit.jsonl")),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=said, start_new_session=True,
         )  # fmt: skip
     started = Replica(process, log)

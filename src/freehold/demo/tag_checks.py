@@ -43,22 +43,6 @@ def as_asked(
     return f"{len(foreign)} resources have {shown}; their {others} tags of others are as they were, byte for byte"
 
 
-def find_spoiled_tags(
-    resources: Iterable[CloudResource], foreign: Mapping[str, frozenset[str]], wanted: Mapping[str, str]
-) -> list[Spoiled]:
-    """Which tags of ours are not as asked for."""
-    found = []
-    for each in resources:
-        if each.address in foreign:
-            now = dict(tag.split("=", 1) for tag in each.tags)
-            found += [
-                Spoiled(each.address, key, now.get(key), value)
-                for key, value in wanted.items()
-                if now.get(key) != value
-            ]
-    return found
-
-
 def check_writes(calls: Sequence[SentCall]) -> str:
     """How many calls it took; raises NotSo where anything but tags was written."""
     writes = Counter(call.operation.partition(".")[2] for call in calls if call.effective)
