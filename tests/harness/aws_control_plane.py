@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,7 @@ from freehold.providers.aws.control_plane.types.spec import AWSManagedControlPla
 from freehold.providers.objects.adapter import Desired, RefusedSpec, parse_or_refuse
 from freehold.providers.objects.around import NOTHING_AROUND, Around
 from freehold.providers.objects.cloud_answers import Answer
+from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness
@@ -57,9 +59,11 @@ class ControlPlaneHarness(AwsHarness):
 
     served = AWS_MANAGED_CONTROL_PLANE
 
-    def __init__(self, manifest: Mapping[str, Any] | None = None, **more: Any) -> None:
+    def __init__(
+        self, manifest: Mapping[str, Any] | None = None, settings: Settings | None = None, **more: Any
+    ) -> None:
         self.secrets = MemoryObjects()
-        super().__init__(manifest or control_plane(), **more)
+        super().__init__(manifest or control_plane(), settings, **more)
         if len(self.together) == 1:
             self.cloud.prepare()
         self.prepared = {each["arn"] for each in self.resources()}
@@ -75,6 +79,12 @@ class ControlPlaneHarness(AwsHarness):
 
     def new_secret_writer(self) -> SecretWriter:
         return SecretWriter(self.secrets, self.wall)
+
+    def keep(self) -> Any:
+        return copy.deepcopy((self.secrets.objects, self.prepared))
+
+    def continue_with(self, kept: Any) -> None:
+        self.secrets.objects, self.prepared = copy.deepcopy(kept)
 
     def with_machines(self, *machines: Mapping[str, Any]) -> None:
         """From now on its cluster has these AWSMachines."""

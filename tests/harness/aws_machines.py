@@ -21,6 +21,7 @@ from harness.aws_child import Stored
 from harness.aws_clients import KEYS, SharingCloud
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.powervs import HarnessObjects, ReconcilerHarness
+from harness.standing import standing
 
 CLASSIC: Mapping[str, Any] = {"loadBalancerType": "classic"}
 NETWORK: Mapping[str, Any] = {"loadBalancerType": "nlb"}
@@ -29,9 +30,7 @@ NETWORK: Mapping[str, Any] = {"loadBalancerType": "nlb"}
 def ready_cluster(first: Mapping[str, Any] = CLASSIC, **spec: Any) -> AwsHarness:
     """A cluster in one zone that is ready."""
     network = {"vpc": {"availabilityZoneUsageLimit": 1}}
-    cluster = AwsHarness(aws_cluster(network=network, controlPlaneLoadBalancer=dict(first), **spec))
-    cluster.up()
-    return cluster
+    return standing(AwsHarness, aws_cluster(network=network, controlPlaneLoadBalancer=dict(first), **spec))
 
 
 class Machines:

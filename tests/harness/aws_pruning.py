@@ -26,7 +26,7 @@ def harness(**spec: Any) -> AwsHarness:
 
 def change(cluster: AwsHarness, **spec: Any) -> None:
     cluster.object.patch({"spec": spec})
-    cluster.for_a_while(1500.0)
+    cluster.for_a_while(700.0)
 
 
 def approve(cluster: AwsHarness, *kinds: str) -> None:
@@ -43,7 +43,7 @@ def approve(cluster: AwsHarness, *kinds: str) -> None:
 
 
 def answers(cluster: AwsHarness) -> dict[str, str]:
-    cluster.for_a_while(1800.0)
+    cluster.for_a_while(900.0)
     rows = json.loads(cluster.object.raw["metadata"]["annotations"][names.DECISIONS_ANNOTATION])
     return {row["node"]: row["answer"] for row in rows}
 

@@ -46,7 +46,7 @@ class Beside(Lab, ABC):
     @abstractmethod
     def vpc_of_cluster(self) -> str: ...
 
-    def cluster_writes(self, seconds: float = 3600.0) -> list[str]:
+    def cluster_writes(self, seconds: float = 1200.0) -> list[str]:
         """What the engine changes in so many seconds of its passes."""
         before = len(self.cluster.calls(mutating=True))
         self.cluster.for_a_while(seconds)

@@ -331,6 +331,12 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         """What writes the Secrets that objects keep."""
         return None
 
+    def keep(self) -> Any:
+        """What of the world is neither in the account nor in the object, for ``continue_with`` of another harness."""
+
+    def continue_with(self, kept: Any) -> None:
+        """Begin with what another harness kept."""
+
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""
         self.passes += 1

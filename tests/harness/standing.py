@@ -22,6 +22,7 @@ class _Standing:
     object: StoredObject
     said: tuple[tuple[str, str, str], ...]
     passes: int
+    kept: Any
 
 
 _KNOWN: dict[tuple[object, ...], _Standing] = {}
@@ -46,7 +47,8 @@ def standing(
     asked = (make, json.dumps(harness.object.raw, sort_keys=True), repr(settings), gates)
     if asked not in _KNOWN:
         harness.up()
-        _KNOWN[asked] = _Standing(harness.cloud.snapshot(), harness.object, tuple(harness.events.said), harness.passes)
+        said = tuple(harness.events.said)
+        _KNOWN[asked] = _Standing(harness.cloud.snapshot(), harness.object, said, harness.passes, harness.keep())
         harness = make_empty()
     found = _KNOWN[asked]
     harness.clock.advance(found.cloud.time - harness.clock.now())
@@ -54,5 +56,6 @@ def standing(
     harness.object.continue_from(found.object)
     harness.events.said += found.said
     harness.passes = found.passes
+    harness.continue_with(found.kept)
     harness.start_process()
     return harness

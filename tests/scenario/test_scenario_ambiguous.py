@@ -90,7 +90,7 @@ def test_a_strangers_resource_of_the_same_name_and_moment_does_not_count_as_ours
         make("vpc", region=REGION, name="freehold-demo-vpc"),
         make("gateway", location=REGION, name="freehold-demo-transitgateway"),
     ]
-    harness.for_a_while(1800.0)
+    harness.for_a_while(700.0)
     harness.down()
 
     assert {row["id"] for row in existing(harness) if row["kind"] in ("vpc", "gateway")} == {

@@ -86,7 +86,7 @@ def test_names_that_people_change_make_no_second_one(lost: bool) -> None:
     if lost:
         harness.object = StoredObject(harness.object.history[0], harness.clock.now)
         harness.start_process()
-    harness.for_a_while(1800.0)
+    harness.for_a_while(700.0)
     assert harness.ready(), harness.conditions()
     assert {record["id"] for record in _ours(harness)} == before
     harness.down()
@@ -132,7 +132,7 @@ def test_what_others_change_in_place_is_brought_back() -> None:
     call("ec2", "ModifyVpcAttribute", {"VpcId": vpc, "EnableDnsHostnames": {"Value": False}})
     (before,) = call("ec2", "DescribeSecurityGroups", {"GroupIds": [group]})["SecurityGroups"]
     call("ec2", "RevokeSecurityGroupIngress", {"GroupId": group, "IpPermissions": before["IpPermissions"][:1]})
-    harness.for_a_while(7200.0)
+    harness.for_a_while(4400.0)
     attribute = call("ec2", "DescribeVpcAttribute", {"VpcId": vpc, "Attribute": "enableDnsHostnames"})
     assert attribute["EnableDnsHostnames"]["Value"] is True
     (after,) = call("ec2", "DescribeSecurityGroups", {"GroupIds": [group]})["SecurityGroups"]

@@ -14,6 +14,7 @@ from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Ground
 from harness.collected import left, user_of
 from harness.simulated_aws import TRUST
+from harness.standing import standing
 
 NODES = "nodes.cluster-api-provider-aws.sigs.k8s.io"
 KUBECONFIG = f"{NAME}-kubeconfig"
@@ -22,9 +23,7 @@ KUBECONFIG = f"{NAME}-kubeconfig"
 @pytest.fixture(scope="module")
 def born() -> ControlPlaneHarness:
     """A default one that is ready. Nothing is changed here."""
-    harness = ControlPlaneHarness()
-    harness.up()
-    return harness
+    return standing(ControlPlaneHarness)
 
 
 def own_left(harness: ControlPlaneHarness) -> list[str]:
@@ -88,8 +87,7 @@ def test_conditions_have_upstreams_types(born: ControlPlaneHarness) -> None:
 
 
 def test_the_name_in_eks_is_on_record_for_life() -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     harness.object.patch({"spec": {"eksClusterName": "another"}})
     harness.pass_once()
     assert "cannot rename it" in harness.condition("SpecValid")["message"]
@@ -97,8 +95,7 @@ def test_the_name_in_eks_is_on_record_for_life() -> None:
 
 
 def test_everything_goes_and_the_roles_that_were_there_stay() -> None:
-    harness = ControlPlaneHarness(control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
-    harness.up()
+    harness = standing(ControlPlaneHarness, control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
     provider = harness.status()["oidcProvider"]
     issuer = harness.cluster()["identity"]["oidc"]["issuer"].removeprefix("https://")
     assert provider["arn"].endswith(issuer) and f"{issuer}:sub" in provider["trustPolicy"]
@@ -113,8 +110,7 @@ def test_everything_goes_and_the_roles_that_were_there_stay() -> None:
 
 def test_leftovers_are_collected_only_when_the_cluster_has_gone() -> None:
     """The cloud controller of EKS works until then, and would make them again. Role and provider go after that."""
-    harness = ControlPlaneHarness(control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
-    harness.up()
+    harness = standing(ControlPlaneHarness, control_plane(associateOIDCProvider=True), gates=OWN_ROLE)
     ids = {(row["kind"], row["name"]): row["id"] for row in harness.status()["resources"]}
     subnets = [ident for (kind, _), ident in ids.items() if kind == "subnet"]
     vpc = ids["vpc", f"{NAME}-vpc"]
@@ -165,8 +161,8 @@ def test_a_foreign_kubeconfig_is_named_and_stays() -> None:
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_the_token_is_renewed_while_the_spec_is_refused(restarted: bool) -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
+    harness.settle(1)
     before = harness.kubeconfig()
     harness.object.patch({"spec": {"eksClusterName": "another"}})
     if restarted:
@@ -176,8 +172,7 @@ def test_the_token_is_renewed_while_the_spec_is_refused(restarted: bool) -> None
 
 
 def test_a_version_is_raised_by_one_and_observed_when_it_is_there() -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     generation = harness.status()["observedGeneration"]
     harness.object.patch({"spec": {"version": "v1.34.2"}})
     harness.pass_once()
@@ -189,8 +184,7 @@ def test_a_version_is_raised_by_one_and_observed_when_it_is_there() -> None:
 
 
 def test_a_version_that_skips_one_is_refused_with_the_next_one() -> None:
-    harness = ControlPlaneHarness(control_plane(version="v1.32"))
-    harness.up()
+    harness = standing(ControlPlaneHarness, control_plane(version="v1.32"))
     harness.object.patch({"spec": {"version": "v1.34"}})
     harness.for_a_while(60)
     assert "Write 1.33 first" in harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["message"]
@@ -208,8 +202,7 @@ LATER: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("change", "said"), LATER.values(), ids=LATER)
 def test_what_eks_never_does_is_said_with_its_field(change: dict[str, Any], said: str) -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     harness.object.patch({"spec": change})
     harness.for_a_while(60)
     assert said in harness.condition(aws_names.EKS_CONTROL_PLANE_READY)["message"]
@@ -232,16 +225,15 @@ def test_no_field_is_blamed_for_another_one(spec: dict[str, Any], said: str) -> 
 
 
 def test_a_range_that_is_none_is_said_of_a_living_cluster_too() -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     harness.object.patch({"spec": {"network": {"vpc": {"cidrBlock": "10.0/8"}}}})
     harness.pass_once()
     assert "spec.network.vpc.cidrBlock: '10.0/8' is not an IPv4 range" in harness.condition("SpecValid")["message"]
 
 
 def test_roles_of_machines_may_join_as_long_as_there_are_machines() -> None:
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
+    harness.settle(1)
     iam = user_of(harness)
     iam.call("iam", "CreateRole", RoleName="gpu", AssumeRolePolicyDocument=TRUST)
     iam.call("iam", "CreateInstanceProfile", InstanceProfileName="gpu-profile")
@@ -287,8 +279,7 @@ def delete_by_hand(harness: ControlPlaneHarness) -> None:
 
 def test_a_cluster_that_somebody_deleted_is_said_and_not_made_again() -> None:
     """A new one would be empty, and have another address."""
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     delete_by_hand(harness)
     harness.for_a_while(1800)
     status = harness.status()
@@ -302,8 +293,7 @@ def test_a_cluster_that_somebody_deleted_is_said_and_not_made_again() -> None:
 
 def test_the_end_does_not_wait_for_what_a_later_cluster_of_the_name_has() -> None:
     """Its interfaces are called as ours were."""
-    harness = ControlPlaneHarness()
-    harness.up()
+    harness = standing(ControlPlaneHarness)
     harness.cloud.strangers.delete(EKS_NAME)
     user = user_of(harness)
     ground = strange_ground(user, EKS_NAME)

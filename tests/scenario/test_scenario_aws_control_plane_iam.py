@@ -10,6 +10,7 @@ from freehold.api.feature_gates import FeatureGate
 from freehold.cli.commands.orphans import is_repeated
 from freehold.controllers.recovery.orphans import find_orphans, find_unlisted
 from harness.aws_control_plane import OWN_ROLE, ControlPlaneHarness, control_plane
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 GATES = OWN_ROLE | {FeatureGate.EKS_ALLOW_ADD_ROLES}
@@ -20,9 +21,7 @@ ORDER = ("eks.DeleteCluster", "iam.DeleteRole", "iam.DeleteOpenIDConnectProvider
 
 
 def made(**spec: Any) -> ControlPlaneHarness:
-    found = ControlPlaneHarness(control_plane(associateOIDCProvider=True, **spec), gates=GATES)
-    found.up()
-    return found
+    return standing(ControlPlaneHarness, control_plane(associateOIDCProvider=True, **spec), gates=GATES)
 
 
 def of_iam(harness: ControlPlaneHarness) -> list[str]:

@@ -84,7 +84,7 @@ def test_a_nat_gateway_that_has_failed_does_not_hold_the_delete(stays: bool, res
     settings = Settings(quotas=Quotas(addresses=50), assumptions=Assumptions(failed_nat_gateway_stays=stays))
     harness = AwsHarness(aws_cluster(network={"subnets": LISTED[:2]}), settings=settings)
     harness.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateNatGateway"))
-    harness.for_a_while(900)
+    harness.for_a_while(300)
     assert not harness.ready()
     told = harness.condition(aws_names.NAT_GATEWAYS_READY)["message"]
     assert "Please try again. AWS removes it within about an hour, and it is made again then" in told
@@ -119,7 +119,7 @@ def test_what_somebody_has_made_in_our_vpc_is_named_and_the_delete_goes_on_witho
     operation, params = INSIDE[kind]
     theirs = harness.cloud.strangers.create("ec2", operation, {**params, "VpcId": vpc["id"]}, region=REGION)
     harness.object.delete()
-    harness.for_a_while(1200)
+    harness.for_a_while(400)
     assert not harness.object.gone
     assert f"held by {theirs['id']}" in harness.condition(names.DELETING)["message"]
     harness.cloud.strangers.delete(theirs["id"])
@@ -134,7 +134,7 @@ def test_a_delete_that_waits_for_an_answer_says_which() -> None:
     harness.up()
     denied(harness, "ec2.DescribeRouteTables")
     harness.object.delete()
-    harness.for_a_while(1200)
+    harness.for_a_while(300)
     assert not harness.object.gone
     for each in (names.READY, names.DELETING):
         said = harness.condition(each)["message"]

@@ -13,15 +13,14 @@ from freehold_sim.aws.strangers import Strangers
 from harness.aws_control_plane import EKS_NAME, NAME, ControlPlaneHarness
 from harness.aws_machine import MachineHarness, machine
 from harness.aws_network import own
+from harness.standing import standing
 
 AL2023: dict[str, Any] = {"ami": {"eksLookupType": "AmazonLinux2023"}, "sshKeyName": ""}
 
 
 def stage() -> ControlPlaneHarness:
     """A control plane that is ready."""
-    found = ControlPlaneHarness()
-    found.up()
-    return found
+    return standing(ControlPlaneHarness)
 
 
 @pytest.fixture(scope="module")

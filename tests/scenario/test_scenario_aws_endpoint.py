@@ -19,7 +19,7 @@ def lost(cluster: AwsHarness, type_: str) -> None:
     service, operation, parameter, member = BALANCERS[type_]
     there = next(row for row in cluster.resources() if row["kind"] in ("classic-balancer", "balancer"))
     Strangers(cluster.cloud).call(service, operation, {parameter: there[member]})
-    cluster.for_a_while(2400.0)
+    cluster.for_a_while(1200.0)
 
 
 @pytest.mark.parametrize(("type_", "scheme"), [("classic", "internet-facing"), ("nlb", "internal")])

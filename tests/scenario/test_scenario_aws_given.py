@@ -186,7 +186,7 @@ def test_a_cluster_that_makes_nothing_is_not_stopped_by_what_its_own_cloud_contr
     given.harness.up()
     assert given.ours() == set()
     _make_service(given)
-    given.harness.for_a_while(7200.0)
+    given.harness.for_a_while(1200.0)
     assert given.harness.ready(), given.harness.conditions()
     given.harness.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.GetResources", count=None))
     given.harness.for_a_while(3600.0)

@@ -13,14 +13,14 @@ from freehold_sim.aws.strangers import Strangers
 from harness.aws_account import TARGET_ATTRIBUTES
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, own
+from harness.standing import standing
 
 ONE_ZONE = {"vpc": {"availabilityZoneUsageLimit": 1}}
 BALANCERS = {"classic": {}, "nlb": {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}}
 
 
 def at_rest(**spec: Any) -> AwsHarness:
-    harness = AwsHarness(aws_cluster(network=ONE_ZONE, **spec))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(network=ONE_ZONE, **spec))
     harness.for_a_while(1800.0)
     return harness
 

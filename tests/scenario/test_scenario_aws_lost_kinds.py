@@ -16,6 +16,7 @@ from freehold.providers.aws.control_plane.kind import AWS_MANAGED_CONTROL_PLANE
 from freehold.providers.objects.served_resources import resource_of
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_control_plane import ControlPlaneHarness
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 OTHER_RING = KeyRing.single(b"another key" * 3)
@@ -36,16 +37,12 @@ def lost_in(harness: AwsHarness, at: Searched) -> MarkedOwner:
 
 @pytest.fixture(scope="module")
 def plane() -> ControlPlaneHarness:
-    found = ControlPlaneHarness()
-    found.up()
-    return found
+    return standing(ControlPlaneHarness)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> AwsHarness:
-    found = AwsHarness(aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
-    found.up()
-    return found
+    return standing(AwsHarness, aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
 
 
 @pytest.mark.parametrize("name", ("plane", "cluster"))

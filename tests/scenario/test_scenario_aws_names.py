@@ -45,7 +45,7 @@ def test_a_cluster_that_is_there_keeps_its_name(metadata: dict[str, Any], field:
     harness = standing(AwsHarness)
     before = {each["arn"]: each["tags"] for each in own(harness)}
     harness.object.patch({"metadata": metadata})
-    harness.for_a_while(1800)
+    harness.for_a_while(700)
     assert {each["arn"]: each["tags"] for each in own(harness)} == before
     assert harness.ready()
     said = harness.condition(names.FIELDS_SERVED)

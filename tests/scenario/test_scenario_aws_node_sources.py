@@ -59,7 +59,7 @@ class Restricted:
         (found,) = [row["IpPermissions"] for row in rows if row["GroupName"] == "demo-apiserver-lb"]
         return {each["CidrIp"] for rule in found if rule["FromPort"] == 6443 for each in rule.get("IpRanges", ())}
 
-    def settle(self, seconds: float = 1800.0) -> dict[str, Any]:
+    def settle(self, seconds: float = 700.0) -> dict[str, Any]:
         self.harness.for_a_while(seconds)
         return dict(self.harness.condition(names.READY))
 

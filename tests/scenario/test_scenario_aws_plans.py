@@ -24,14 +24,14 @@ def test_a_plan_shows_that_a_stranger_has_the_name_of_the_load_balancer() -> Non
     (row,) = [row for row in changes(planned(harness)) if row.kind == "classic-load-balancer"]
     assert row.action is PlanAction.REFUSE
     assert "set spec.controlPlaneLoadBalancer.name to another name" in row.reason
-    harness.for_a_while(900)
+    harness.for_a_while(300)
     assert row.reason in harness.condition("LoadBalancerReady")["message"]
 
 
 def test_a_load_balancer_of_a_stranger_is_not_used_where_the_spec_names_it_and_nobody_is_told_so() -> None:
     harness = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"name": "theirs"}))
     GivenVpc.create(harness).classic_balancer("theirs")
-    harness.for_a_while(900)
+    harness.for_a_while(300)
     said = harness.condition("LoadBalancerReady")
     assert said["reason"] == "NameTaken"
     assert "as it is" not in said["message"]

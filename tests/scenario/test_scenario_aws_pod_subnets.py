@@ -30,7 +30,7 @@ def started(subnets: list[dict[str, Any]], **spec: Any) -> QuickHarness:
 
 def change(harness: AwsHarness, **spec: Any) -> None:
     harness.object.patch({"spec": spec})
-    harness.for_a_while(1200.0)
+    harness.for_a_while(700.0)
 
 
 def inside(harness: AwsHarness) -> list[str]:

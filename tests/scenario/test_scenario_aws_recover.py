@@ -321,7 +321,7 @@ def test_a_creation_that_was_cut_off_before_any_seal_asks_for_no_lost_key() -> N
     harness = _harness()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*TagResources", count=None))
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*.CreateTags", count=None))
-    harness.for_a_while(300.0)
+    harness.for_a_while(60.0)
     recovery = _recovery(harness)
     assert recovery is not None
     assert recovery.born and not recovery.proven and not recovery.unproven

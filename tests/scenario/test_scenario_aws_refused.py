@@ -74,7 +74,7 @@ def test_a_source_that_aws_refuses_is_told_with_its_field_and_holds_up_no_other_
     sources = [rule(80, cidrBlocks=["192.0.2.0/24"]), rule(81, sourceSecurityGroupIds=[theirs])]
     harness.object.patch({"spec": {"network": {"additionalControlPlaneIngressRules": sources}}})
     assert planned(harness).problems == ()
-    harness.for_a_while(900)
+    harness.for_a_while(400)
     message = harness.condition("ClusterSecurityGroupsReady")["message"]
     assert f"{FIELD}[1].sourceSecurityGroupIds[0]: AWS refused to authorize security group ingress" in message
     assert "belong to different networks" in message and "connect the two VPCs" in message

@@ -26,7 +26,7 @@ def test_a_name_that_the_spec_drops_is_replaced_by_the_default_one(faults: int) 
         for operation in ("resourcegroupstaggingapi.TagResources", "ec2.CreateTags", "elb.AddTags"):
             harness.cloud.faults.add(Fault(Effect.THROTTLE, operation, count=faults))
     harness.object.patch({"spec": {"additionalTags": {"Name": None}}})
-    harness.for_a_while(3600)
+    harness.for_a_while(1200)
     assert sorted((each["kind"], each["tags"].get("Name")) for each in own(harness)) == names
     assert harness.ready()
     assert "TagTaken" not in str(harness.status())

@@ -44,7 +44,7 @@ def test_a_higher_limit_of_zones_than_there_is_room_for_is_told_and_changes_noth
     harness.up()
     before = {each["arn"] for each in own(harness)}
     harness.object.patch({"spec": {"network": {"vpc": {"availabilityZoneUsageLimit": 3}}}})
-    harness.for_a_while(1200)
+    harness.for_a_while(700)
     assert harness.ready()
     assert {each["arn"] for each in own(harness)} == before
     assert "no room for subnets in more zones: the cluster stays in us-east-1a" in str(harness.conditions())

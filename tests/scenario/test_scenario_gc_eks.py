@@ -13,6 +13,7 @@ from harness.aws_control_plane import EKS_NAME, NAME, ControlPlaneHarness
 from harness.cloud_bystanders import strange_ground
 from harness.cloud_controllers import CloudProvider, Ground
 from harness.collected import left, user_of
+from harness.standing import standing
 from harness.stored_objects import MemoryObjects
 
 GC = names.EXTERNAL_RESOURCE_GC_ANNOTATION
@@ -43,18 +44,19 @@ class BesideInfrastructure(MemoryObjects):
 class EksHarness(ControlPlaneHarness):
     """A control plane with two forgotten Services, and an AWSManagedCluster beside it."""
 
-    def __init__(self) -> None:
-        self.beside = BesideInfrastructure()
-        super().__init__()
-        self.reader = self.beside
-        self.start_process()
-        self.up()
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.reader = self.beside = BesideInfrastructure()
+        super().__init__(*args, **more)
+
+    def with_services(self) -> EksHarness:
+        """It, and what its cloud controller made for two Services."""
         ids = {(row["kind"], row["name"]): row["id"] for row in self.status()["resources"]}
         subnets = [ident for (kind, _), ident in ids.items() if kind == "subnet"]
         group = self.cluster()["resourcesVpcConfig"]["clusterSecurityGroupId"]
         self.provider = CloudProvider(user_of(self), Ground(EKS_NAME, ids["vpc", f"{NAME}-vpc"], subnets[:2], group))
         self.provider.classic()
         self.provider.network()
+        return self
 
     def say(self, word: str) -> None:
         """Write the annotation on the AWSManagedCluster."""
@@ -70,7 +72,7 @@ class EksHarness(ControlPlaneHarness):
 
 
 def test_false_on_the_managed_cluster_wins_until_it_is_taken_back() -> None:
-    harness = EksHarness()
+    harness = standing(EksHarness).with_services()
     harness.object.patch({"metadata": {"annotations": {GC: "true"}}})
     harness.say("false")
     said = harness.policy()
@@ -87,7 +89,7 @@ def test_false_on_the_managed_cluster_wins_until_it_is_taken_back() -> None:
 @pytest.mark.parametrize(("read", "stay"), [(1, 2), (2, 2), (3, 1)])
 def test_opting_out_on_the_managed_cluster_stops_at_the_next_delete(read: int, stay: int) -> None:
     """docs/reference/requirements.md G4: it is read before the sweep, and again before each delete."""
-    harness = EksHarness()
+    harness = standing(EksHarness).with_services()
     harness.say("true")
     harness.object.delete()
     harness.run(lambda: EKS_NAME not in harness.ask("eks", "ListClusters")["clusters"])
@@ -98,7 +100,7 @@ def test_opting_out_on_the_managed_cluster_stops_at_the_next_delete(read: int, s
 
 def test_what_eks_made_is_kept_and_waited_for() -> None:
     """Its group has the cluster's tag, as a cloud controller's has, and its interfaces are requester-managed."""
-    harness = EksHarness()
+    harness = standing(EksHarness).with_services()
     group = harness.cluster()["resourcesVpcConfig"]["clusterSecurityGroupId"]
     harness.object.delete()
     harness.run(lambda: harness.object.gone)

@@ -138,7 +138,7 @@ GUID = "00000000-0000-4000-8000-000000000000"
 def test_a_given_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, field: str, ident: str) -> None:
     """docs/reference/requirements.md I9: an error, and no replacement; the rest can be deleted."""
     harness = Harness(example(**spec))
-    harness.for_a_while(900.0)
+    harness.for_a_while(300.0)
 
     condition = harness.condition(type_)
     assert (condition["status"], condition["reason"]) == ("False", "NotFound")

@@ -68,7 +68,7 @@ def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:
 
     harness.cloud.handle = silent  # type: ignore[method-assign]  # a service that is down
     harness.object.delete()
-    harness.for_a_while(1800.0)
+    harness.for_a_while(300.0)
     assert not harness.object.gone
 
     harness.cloud.handle = through  # type: ignore[method-assign]  # and is back

@@ -51,7 +51,7 @@ def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool
         harness.start_process()
     harness.for_a_while(before_delete)
     harness.object.delete()
-    harness.for_a_while(3600.0)
+    harness.for_a_while(1200.0)
 
     assert snapshot(harness, before) == before
     assert {row["id"] for row in existing(harness)} == set(before), "and ours is gone"

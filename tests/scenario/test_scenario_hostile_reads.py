@@ -68,13 +68,13 @@ def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, s
     proxy.lost = service
     if deleting:
         harness.object.delete()
-    harness.for_a_while(1800.0)
+    harness.for_a_while(700.0)
     assert not harness.object.gone
     assert {row["id"] for row in existing(harness)} >= ours
 
     proxy.lost = ""
     if not deleting:
-        harness.for_a_while(1800.0)
+        harness.for_a_while(700.0)
         again = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
         assert again == ours, "nothing was created a second time"
         harness.object.delete()

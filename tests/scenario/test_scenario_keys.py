@@ -298,7 +298,7 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
     digest, made = record(harness).entries[journals.NodeKey.parse(node)].key, {r["id"] for r in existing(harness, kind)}
     if deleted:
         harness.object.delete()
-    harness.for_a_while(3600.0)
+    harness.for_a_while(700.0)
     assert not harness.object.gone
     assert {row["id"] for row in existing(harness, kind)} == made
     assert f"a create of {node} was cut off" in messages(harness)
@@ -331,7 +331,7 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
     assert len(nodes) == len(made) == 3
     if deleted:
         harness.object.delete()
-    harness.for_a_while(3600.0)
+    harness.for_a_while(700.0)
     assert not harness.object.gone
     assert [row["id"] for row in made_by_us(harness) if row["kind"] != "security-group"] == made, (
         "nothing is put into them"
@@ -382,7 +382,7 @@ def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: 
     world = snapshot(harness, [theirs["id"]])
     harness.for_a_while(1800.0)
     harness.object.delete()
-    harness.for_a_while(3600.0)
+    harness.for_a_while(1200.0)
     assert snapshot(harness, [theirs["id"]]) == world
 
 

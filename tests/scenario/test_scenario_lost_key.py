@@ -107,14 +107,14 @@ def test_a_record_forged_before_the_key_was_lost_is_shown_and_left_out_and_its_r
     assert User(f"{other}", other) in row.inside
     _accept(harness, shown, document, ["default/demo/vpc/evil", "default/demo/subnet/evil"])
     before = {row["id"]: copy.deepcopy(row["tags"]) for row in harness.resources() if row["id"] in (vpc, subnet)}
-    harness.for_a_while(4 * 3600.0)
+    harness.for_a_while(1200.0)
     message = harness.condition("Ready")["message"]
     assert f"({vpc}) is in the journal, but neither its marks nor this operator's signature" in message
     assert "freehold resolve demo -n default vpc/evil" in message
     keys = {name: row["k"] for name, row in _entries(harness).items() if "k" in row and "evil" not in name}
     assert set(keys.values()) == {document.writing}, "what was accepted is renewed"
     harness.object.delete()
-    harness.for_a_while(7200.0)
+    harness.for_a_while(1200.0)
     left = {row["id"]: row["tags"] for row in harness.resources() if row["state"] != "deleted"}
     assert not harness.object.gone and vpc in str(harness.conditions())
     assert {ident: left[ident] for ident in (vpc, subnet)} == before
@@ -158,7 +158,7 @@ def test_a_left_out_record_of_powervs_stays_unmarked_and_is_named() -> None:
     assert (evil.standing, evil.name, evil.inside) == (RecordStanding.AGREES, "strangers-vpc", ()), evil
     _accept(harness, shown, document, ["default/freehold-demo/vpc/evil"])
     tags = set(next(row["tags"] for row in harness.resources() if row["id"] == theirs["id"]))
-    harness.for_a_while(4 * 3600.0)
+    harness.for_a_while(1200.0)
     assert theirs["id"] in str(harness.conditions())
     harness.object.delete()
     harness.for_a_while(3600.0)

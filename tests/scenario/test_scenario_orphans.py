@@ -69,24 +69,27 @@ def _born(harness: Harness, *recorded: str) -> set[str]:
     return {one.name for _, one in found.resources}
 
 
-def test_what_was_made_before_any_mark_was_readable_is_named_by_its_birth_name() -> None:
+@pytest.fixture(name="unmarked", scope="module")
+def _unmarked() -> Harness:
+    """A cluster that no mark could be attached to. Nothing is changed here."""
+    harness = Harness(example())
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
+    harness.for_a_while(600.0)
+    return harness
+
+
+def test_what_was_made_before_any_mark_was_readable_is_named_by_its_birth_name(unmarked: Harness) -> None:
     """Its owner's uuid was nowhere but in the object that was lost: it cannot be recovered, and is not passed over."""
-    harness = Harness(example())
-    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
-    harness.for_a_while(900.0)
-    before = snapshot(harness)
-    names = {row["name"] for row in made_by_us(harness) if row["kind"] not in ("dhcp", "network", "security-group")}
-    assert len(names) >= 7 and names < _born(harness), "and the network of the DHCP server"
-    assert snapshot(harness) == before
+    before = snapshot(unmarked)
+    names = {row["name"] for row in made_by_us(unmarked) if row["kind"] not in ("dhcp", "network", "security-group")}
+    assert len(names) >= 7 and names < _born(unmarked), "and the network of the DHCP server"
+    assert snapshot(unmarked) == before
 
 
-def test_what_an_object_here_has_on_record_is_no_orphan_of_a_birth_name() -> None:
-    harness = Harness(example())
-    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
-    harness.for_a_while(900.0)
-    text = harness.object.raw["metadata"]["annotations"][JOURNAL_ANNOTATION]
+def test_what_an_object_here_has_on_record_is_no_orphan_of_a_birth_name(unmarked: Harness) -> None:
+    text = unmarked.object.raw["metadata"]["annotations"][JOURNAL_ANNOTATION]
     ids = [entry.id for entry in journals.loads(text).entries.values()]
-    assert _born(harness, *ids) == set()
+    assert _born(unmarked, *ids) == set()
 
 
 def test_a_marked_cluster_and_strangers_have_no_orphan_of_a_birth_name(cluster: Harness) -> None:

@@ -22,7 +22,7 @@ def host(harness: Harness) -> Any:
 def lost(harness: Harness) -> str:
     """A stranger deletes the load balancer, and it is made anew. Its hostname."""
     harness.cloud.strangers.delete(only(harness, "load-balancer")["id"])
-    harness.for_a_while(3600.0)
+    harness.for_a_while(1200.0)
     new = only(harness, "load-balancer")["id"]
     return str(harness.cloud.strangers.find(new)["hostname"])
 

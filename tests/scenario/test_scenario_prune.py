@@ -13,6 +13,7 @@ from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import Harness, example
 from harness.resources import existing, only
+from harness.standing import standing
 
 
 def surplus(**spec: Any) -> tuple[Harness, list[NodeKey]]:
@@ -22,10 +23,9 @@ def surplus(**spec: Any) -> tuple[Harness, list[NodeKey]]:
         "loadBalancers": [{"name": "one", "subnets": [{"name": "a"}]}, {"name": "two", "subnets": [{"name": "a"}]}],
         "vpcSecurityGroups": [{"name": "first"}, {"name": "second"}],
     }
-    harness = Harness(example(**lists))
-    harness.up()
+    harness = standing(Harness, example(**lists))
     harness.object.patch({"spec": {name: rows[:1] for name, rows in lists.items()} | spec})
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     left = {"b", "two", "second"}
     entries = journal.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).entries
     return harness, [key for key in entries if key.logical.partition(":")[0] in left]
@@ -99,10 +99,10 @@ def test_the_load_balancer_of_the_endpoint_stays() -> None:
     """The endpoint is written into the spec once: clients hold on to it, whatever the list says today."""
     harness, _ = surplus()
     harness.object.patch({"spec": {"loadBalancers": [{"name": "new", "public": True, "subnets": [{"name": "a"}]}]}})
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert harness.object.raw["spec"]["controlPlaneEndpoint"]["host"]
     approve(harness, NodeKey("load-balancer", "one:public"))
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
 
     (answer,) = answers(harness).values()
     assert "default/freehold-demo names it" in answer
@@ -116,7 +116,7 @@ def test_surplus_that_the_cloud_does_not_let_go_stays_and_the_cluster_is_ready()
     harness.cloud.strangers.make("load-balancer", region="us-south", subnet=subnet["id"], name="theirs")
     harness.clock.advance(3600.0)
     approve(harness, *(key for key in keys if key.kind == "vpc-subnet"))
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
 
     (answer,) = answers(harness).values()
     assert answer.startswith("refused") and only(harness, "load-balancer", "theirs")["id"] in answer
@@ -130,7 +130,7 @@ def test_surplus_that_lost_its_marks_is_healed_before_it_goes() -> None:
     harness, keys = surplus()
     harness.cloud.strangers.strip(only(harness, "load-balancer", "two")["crn"])
     approve(harness, *(key for key in keys if key.kind == "load-balancer"))
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert not existing(harness, "load-balancer", "two")
 
 
@@ -142,19 +142,19 @@ def test_a_decision_is_acted_on_once() -> None:
     stored = harness.object.raw["metadata"]["annotations"][names.DECISIONS_ANNOTATION]
     one, two = ({"name": name, "subnets": [{"name": "a"}]} for name in ("one", "two"))
     harness.object.patch({"spec": {"loadBalancers": [one, two]}})
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert "wants" in answers(harness)[str(balancer[0])]
 
     answered = json.loads(harness.object.raw["metadata"]["annotations"][names.DECISIONS_ANNOTATION])
     again = json.dumps([{**row, "answer": ""} for row in answered])
     harness.object.patch({"spec": {"loadBalancers": [one]}})
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: again}}})
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert "not signed" in answers(harness)[str(balancer[0])]
 
-    harness.for_a_while(decisions.LIFE)
+    harness.clock.advance(decisions.LIFE)
     harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: stored}}})
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert "too old" in answers(harness)[str(balancer[0])]
     assert only(harness, "load-balancer", "two")
 
@@ -169,5 +169,5 @@ def test_a_deletion_that_the_cloud_cannot_serve_is_no_hot_loop() -> None:
     harness.for_a_while(3600.0)
     assert len(harness.cloud.calls) - since < 300
     harness.cloud.faults.clear()
-    harness.for_a_while(1500.0)
+    harness.for_a_while(700.0)
     assert not existing(harness, "load-balancer", "two")

@@ -189,7 +189,7 @@ def test_a_resource_that_fails_to_provision_is_named_kept_and_deletable(operatio
     """CAPIBM #1784: it must not make the delete hang, and no second one is created in its place."""
     harness = Harness(example())
     harness.cloud.faults.add(Fault(Effect.FAILED, operation))
-    harness.for_a_while(1800.0)
+    harness.for_a_while(900.0)
 
     condition = harness.condition(type_)
     assert (condition["status"], condition["reason"]) == ("False", "ProvisioningFailed")

@@ -61,7 +61,7 @@ def test_a_cluster_in_creation_becomes_ready_with_each_resource_once(store: str,
     harness = load_cluster(store, moment)
     before = {row["id"] for row in existing(harness.cloud, ours=True)}
     harness.up()
-    harness.for_a_while(1800.0)
+    harness.for_a_while(700.0)
     assert harness.ready(), harness.conditions()
     ours = existing(harness.cloud, ours=True)
     assert before <= {row["id"] for row in ours}
@@ -91,7 +91,7 @@ def test_a_collection_that_was_interrupted_is_finished(store: str, moment: str) 
 def test_a_cluster_that_asks_a_person_goes_on_asking_and_gets_no_write(store: str, moment: str) -> None:
     harness = load_cluster(store, moment)
     (before,) = read(store, moment)["objects"]
-    harness.for_a_while(3600.0)
+    harness.for_a_while(1200.0)
     assert harness.condition(names.READY)["reason"] == "PresumedOnly"
     assert harness.calls(mutating=True) == []
     assert _journal(harness.object.raw) == _journal(before)

@@ -70,7 +70,7 @@ def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kin
     theirs = put(harness, kind)
     before = snapshot(harness)
 
-    harness.for_a_while(900.0)
+    harness.for_a_while(300.0)
 
     condition = harness.condition(CONDITIONS[kind])
     assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
@@ -100,7 +100,7 @@ def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, nami
     theirs = put(harness, kind, *marks_of_an_earlier_cluster())
     before = snapshot(harness)
 
-    harness.for_a_while(900.0)
+    harness.for_a_while(300.0)
 
     condition = harness.condition(CONDITIONS[kind])
     assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
@@ -220,11 +220,11 @@ def test_our_workspace_with_a_strangers_uuid_beside_ours_blocks_and_is_called_cl
         harness.clock.advance(15.0)
     workspace = only(harness, "instance")
     harness.cloud.strangers.attach(workspace["crn"], f"{MARK}cluster-uuid:{DEAD}")
-    harness.for_a_while(1200.0)
+    harness.for_a_while(700.0)
     assert harness.condition("ServiceInstanceReady")["reason"] == "NotOwned"
 
     harness.object.delete()
-    harness.for_a_while(2400.0)
+    harness.for_a_while(700.0)
     row = row_of(harness, "workspace")
     assert not harness.object.gone
     assert (row["state"], row["reason"]) == ("Blocked", "NotOwned")

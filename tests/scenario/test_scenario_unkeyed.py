@@ -85,7 +85,7 @@ class Attack:
     def delete(self) -> None:
         """Delete the object, and give it time: it may stay."""
         self.harness.object.delete()
-        self.harness.for_a_while(1200.0)
+        self.harness.for_a_while(600.0)
 
     def follow_advice(self) -> None:
         """Do what the condition says: it names a kubectl command that takes the annotation off."""
@@ -235,7 +235,7 @@ def test_records_without_a_key_are_named_and_left_alone(
     attack.write(json.dumps(document))
     harness.start_process()
     if not deleted:
-        harness.for_a_while(1800.0)
+        harness.for_a_while(1200.0)
         assert attack.seen() == attack.before
     attack.delete()
     assert not harness.object.gone
@@ -273,7 +273,7 @@ def test_an_identity_with_the_uuid_of_another_cluster_reaches_none_of_its_resour
     document |= {"key": victim.rings.ring.writing} if named else {}
     manifest["metadata"] |= {"name": "evil", "annotations": {JOURNAL: json.dumps(document)}}
     evil = AwsHarness(manifest, beside=victim)
-    evil.for_a_while(1800.0)
+    evil.for_a_while(900.0)
     assert (evil.condition("Ready")["reason"] == "JournalCorrupt") is not named
     evil.object.delete()
     evil.for_a_while(3600.0)

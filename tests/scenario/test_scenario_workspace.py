@@ -81,7 +81,7 @@ def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
     workspace, network = only(harness, "instance")["id"], only(harness, "network")["id"]
     vm = harness.cloud.strangers.make("vm", region="dal", workspace=workspace, network=network, name="left-over")
     harness.object.delete()
-    harness.for_a_while(1800.0)
+    harness.for_a_while(700.0)
 
     assert only(harness, "vm")["id"] == vm["id"]
     assert "attached to pvm-instances" in harness.condition("Deleting")["message"]
