@@ -94,9 +94,21 @@ def become(program: dict[str, Any], streams: list[int]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
+def read_models() -> None:
+    """Read what AWS publishes of its services: 0.2 CPU-seconds of each program that calls them or simulates them."""
+    from freehold.providers.aws.kind_facts import SERVICES
+    from freehold.providers.aws.service_models import model_loader
+    from freehold_sim.aws.models import service
+
+    for name in SERVICES:
+        model_loader().load_service_model(name, "service-2")
+        service(name)
+
+
 if __name__ == "__main__":
     for name in PRELOADED:
         import_module(name)
+    read_models()
     gc.collect()
     gc.freeze()  # collecting garbage would copy all pages that a fork shares with the server
     become(*wait_for_a_program(socket.socket(fileno=int(sys.argv[1]))))
