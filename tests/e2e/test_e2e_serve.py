@@ -6,7 +6,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,14 @@ class Served:
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def somebody(self, call: Callable[[Any], Any]) -> Any:
-        """What ``call`` of an EC2 client returns to somebody else who has read what serve said."""
+    @cached_property
+    def somebody(self) -> Any:
+        """A client of EC2 of somebody else, who has read what serve said."""
         said = dict(re.findall(r"(AWS_[A-Z_]+)=(\S+)", self.told))
-        client = boto3.client(
+        return boto3.client(
             "ec2", said["AWS_DEFAULT_REGION"], endpoint_url=said["AWS_ENDPOINT_URL"],
             aws_access_key_id=said["AWS_ACCESS_KEY_ID"], aws_secret_access_key=said["AWS_SECRET_ACCESS_KEY"],
         )  # fmt: skip
-        return call(client)
 
     def freehold(self, *words: str) -> str:
         done = freehold_in(self.state, *words)
@@ -80,24 +81,22 @@ def _served(tmp_path: Path) -> Iterator[Served]:
 
 def test_others_reach_the_simulated_aws_as_it_is_told(served: Served) -> None:
     """Somebody who tries drift by hand needs another client: the AWS CLI and SDKs read these variables."""
-    zones = served.somebody(lambda client: client.describe_availability_zones()["AvailabilityZones"])
+    zones = served.somebody.describe_availability_zones()["AvailabilityZones"]
     assert len(zones) > 1
 
 
 def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
     """Applied by kubectl, as they are; somebody's change is seen, repaired and told by ``freehold tags``."""
-    vpc = served.somebody(lambda client: client.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"])
+    vpc = served.somebody.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     tags = [{"Key": CLASSIFIER, "Value": "owned"}, {"Key": "owner", "Value": "x"}]
     specs = [{"ResourceType": "security-group", "Tags": tags}]
-    group = served.somebody(
-        lambda client: client.create_security_group(
-            GroupName="node", Description="x", VpcId=vpc, TagSpecifications=specs
-        )["GroupId"]
-    )
+    group = served.somebody.create_security_group(
+        GroupName="node", Description="x", VpcId=vpc, TagSpecifications=specs
+    )["GroupId"]
     mine = [{"Name": "resource-id", "Values": [group]}]
 
     def now() -> dict[str, str]:
-        shown = served.somebody(lambda client: client.describe_tags(Filters=mine)["Tags"])
+        shown = served.somebody.describe_tags(Filters=mine)["Tags"]
         return {each["Key"]: each["Value"] for each in shown}
 
     served.kubectl("create", "namespace", NAMESPACE)
@@ -107,7 +106,7 @@ def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
     served.kubectl("-n", NAMESPACE, "wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)
     assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}
     drift = [{"Key": "env", "Value": "prod"}]
-    served.somebody(lambda client: client.create_tags(Resources=[group], Tags=drift))
+    served.somebody.create_tags(Resources=[group], Tags=drift)
     until(lambda: now()["env"] == "test", "the drift is repaired")
     until(lambda: "prod → test" in served.freehold("tags", "audit", "--key", "env"), "and told")
     assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}

@@ -14,7 +14,7 @@ from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.cloud import SimulatedAWS
 from freehold_sim.http import Request, Response
 from freehold_sim.mount import mount_client
-from harness.simulated_aws import KEY
+from harness.simulated_aws import KEY, resolve_once
 
 KEYS = StaticKeys(KEY, "secret of the test")
 
@@ -45,7 +45,11 @@ class _Lent(AwsSession):
 
     def __init__(self, region: str) -> None:
         self.turn = _Turn()
-        super().__init__(KEYS, region, mount=lambda client: mount_client(client, self.turn))
+        super().__init__(KEYS, region, mount=self._mount_turn)
+
+    def _mount_turn(self, client: Any) -> None:
+        mount_client(client, self.turn)
+        resolve_once(client)
 
     def _credentials_of(self, identity: Identity, wall: Callable[[], float]) -> SigningCredentials:
         return _KeysOfTurn(self.turn)

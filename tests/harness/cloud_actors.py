@@ -80,10 +80,10 @@ def over_http(simulator: str) -> Callable[[str, dict[str, Any]], Any]:
 class KeyHolder:
     """A process with an access key, as a cluster's own controllers are: its calls are in the simulator's log.
 
-    ``endpoint``: where the simulated AWS is served, ``http://127.0.0.1:PORT/aws``.
+    ``endpoint``: where the simulated AWS is served, ``http://127.0.0.1:PORT/aws``; None for that of moto.
     """
 
-    def __init__(self, endpoint: str, key: str) -> None:
+    def __init__(self, endpoint: str | None, key: str) -> None:
         self._session = boto3.Session(key, "any secret", region_name=REGION)
         self._endpoint = endpoint
         self._clients: dict[str, Any] = {}

@@ -63,6 +63,23 @@ class Exchange:
         return self.cloud.handle(request)
 
 
+def resolve_once(client: Any) -> None:
+    """Keep the endpoint of each operation, for which botocore goes through its rules at each request.
+
+    Those of S3 depend on the bucket.
+    """
+    if client.meta.service_model.service_name == "s3":
+        return
+    resolver = client._ruleset_resolver
+    resolve = resolver.construct_endpoint
+
+    @cache
+    def endpoint_of(operation: Any) -> Any:
+        return resolve(operation_model=operation, call_args={}, request_context={})
+
+    resolver.construct_endpoint = lambda operation_model, **_: endpoint_of(operation_model)
+
+
 @cache
 def _session(key: str, token: str | None) -> Any:
     """A session keeps the service models that it has read."""
@@ -77,6 +94,7 @@ def _shared(service: str, key: str, region: str, token: str | None) -> tuple[Exc
     config = Config(retries=once, parameter_validation=False, user_agent="a test")
     exchange, client = Exchange(), _session(key, token).client(service, region_name=region, config=config)
     mount_client(client, exchange)
+    resolve_once(client)
     return exchange, client
 
 

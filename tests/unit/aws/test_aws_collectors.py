@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import boto3
 from moto import mock_aws
 
 from freehold.collection.policy import Collect, Volumes
@@ -31,10 +30,7 @@ class OnMoto(KeyHolder):
     """Another user of the account that moto keeps in this process."""
 
     def __init__(self) -> None:
-        super().__init__("", "key")
-
-    def _client(self, service: str) -> Any:
-        return boto3.client(service, REGION, aws_access_key_id="key", aws_secret_access_key="secret")
+        super().__init__(None, "key")
 
 
 def _ground(user: OnMoto) -> Ground:
