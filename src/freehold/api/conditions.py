@@ -146,7 +146,7 @@ def format_time(moment: datetime) -> str:
     """Format a time as Kubernetes does: RFC 3339 in UTC with seconds and ``Z``. ``moment`` must be timezone-aware."""
     if moment.tzinfo is None:
         raise ValueError("a time without a zone cannot be written to the API")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def _build_condition(before: Condition | None, observed: Observation, generation: int, now: datetime) -> Condition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel
 
 from freehold.api.schema_lint import SchemaFinding, lint
 from freehold.api.served_kind import ServedKind
-from freehold.api.structural import Schema, build_structural_schema
+from freehold.api.structural import Schema, build_structural_schemas
 
 
 class UnservableSchema(ValueError):
@@ -23,11 +24,21 @@ class UnservableSchema(ValueError):
 
 
 def build_crd(served: ServedKind) -> dict[str, Any]:
-    """Build the CRD of one kind.
+    """Build the CRD of one kind (:func:`build_crds`)."""
+    (crd,) = build_crds((served,))
+    return crd
+
+
+def build_crds(kinds: Sequence[ServedKind]) -> tuple[dict[str, Any], ...]:
+    """Build the CRDs of kinds.
 
     Raises ``NotStructural`` or ``UnservableSchema`` when a CRD cannot express the model.
     """
-    schema, findings = _build_schema(served.model)
+    schemas = _build_schemas(tuple(kind.model for kind in kinds))
+    return tuple(_build_crd(kind, *built) for kind, built in zip(kinds, schemas, strict=True))
+
+
+def _build_crd(served: ServedKind, schema: Schema, findings: tuple[SchemaFinding, ...]) -> dict[str, Any]:
     if findings:
         raise UnservableSchema(served.kind, findings)
     names: dict[str, Any] = {
@@ -62,10 +73,10 @@ def build_crd(served: ServedKind) -> dict[str, Any]:
 
 
 @cache
-def _build_schema(model: type[BaseModel]) -> tuple[Schema, tuple[SchemaFinding, ...]]:
-    """Build the schema of an object, with what is wrong with it. It is built once, and nobody changes it."""
-    schema = _add_type_meta(build_structural_schema(model))
-    return schema, lint(schema)
+def _build_schemas(models: tuple[type[BaseModel], ...]) -> tuple[tuple[Schema, tuple[SchemaFinding, ...]], ...]:
+    """Build the schemas of objects, each with what is wrong with it. They are built once, and nobody changes them."""
+    schemas = [_add_type_meta(schema) for schema in build_structural_schemas(models)]
+    return tuple((schema, lint(schema)) for schema in schemas)
 
 
 def _add_type_meta(schema: Schema) -> Schema:

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
 from freehold.api.base import ApiModel, ApiRule, build_validations
@@ -50,15 +50,24 @@ class NotStructural(ValueError):
         self.reason = reason
 
 
-@cache
 def build_structural_schema(model: type[BaseModel]) -> Schema:
-    """Build the structural schema of a model, with docstrings as descriptions and all references inlined.
+    """Build the structural schema of one model (:func:`build_structural_schemas`)."""
+    (schema,) = build_structural_schemas((model,))
+    return schema
 
-    It is built once, and nobody changes it. Raises ``NotStructural`` naming the field that has no translation.
+
+@cache
+def build_structural_schemas(models: tuple[type[BaseModel], ...]) -> tuple[Schema, ...]:
+    """Build the structural schemas of models, with docstrings as descriptions and all references inlined.
+
+    What several have in common is translated once. They are built once, and nobody changes them. Raises
+    ``NotStructural`` naming the field that has no translation.
     """
-    document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_DocumentedSchema)
-    definitions = document.pop("$defs", {})
-    return _Inliner(definitions).convert_node(document, path="", within=())
+    roots, document = models_json_schema(
+        [(model, "validation") for model in models], by_alias=True, schema_generator=_DocumentedSchema
+    )
+    inliner = _Inliner(document.get("$defs", {}))
+    return tuple(inliner.convert_node(roots[model, "validation"], path="", within=()) for model in models)
 
 
 def read_field_docstrings(model: type[BaseModel]) -> dict[str, str]:

@@ -35,8 +35,12 @@ def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = (
     record none are added, so that an upgrade writes nothing to objects at rest.
     """
     known = {key: entry for key, entry in journal.claimed.items() if entry.requires is not None and key in graph.nodes}
-    added = {key: with_edges(entry, graph.nodes[key], () if key in as_wanted else None) for key, entry in known.items()}
-    return replace(journal, entries={**journal.entries, **added})
+    edited = {
+        key: changed
+        for key, entry in known.items()
+        if (changed := with_edges(entry, graph.nodes[key], () if key in as_wanted else None)) is not entry
+    }
+    return replace(journal, entries={**journal.entries, **edited}) if edited else journal
 
 
 def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> frozenset[NodeKey]:

@@ -55,7 +55,6 @@ finalizer while the adapter cannot tell the graph yet (``UndecidedSpec``).
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from math import inf
 
 from freehold.engine import consumed, polling
@@ -144,7 +143,7 @@ async def _learn(ctx: PassContext) -> TagsByTarget:
     ctx.deep = ctx.now >= ctx.state.deep_at
     if ctx.deep:
         ctx.state.check_parts_again()
-    ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | ctx.user_tags)
+    ctx.journal = ctx.journal.with_tags(ctx.journal.tags | ctx.user_tags)
     left_to_prune = prune.find_being_pruned(ctx)
     surplus = [key for key in prune.find_surplus(ctx) if key not in left_to_prune]
     await observe.read_recorded(ctx, [*ctx.graph.nodes, *surplus])

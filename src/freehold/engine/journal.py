@@ -175,6 +175,9 @@ class Journal:
     def drop(self, key: NodeKey) -> Journal:
         return replace(self, entries={k: e for k, e in self.entries.items() if k != key})
 
+    def with_tags(self, tags: frozenset[str]) -> Journal:
+        return self if tags == self.tags else replace(self, tags=tags)
+
     @cached_property
     def open(self) -> dict[NodeKey, Entry]:
         """Intents whose outcome is not known yet."""

@@ -41,7 +41,7 @@ def is_same(said: str, right: str) -> bool:
 
     ``hmac`` itself raises where a text is no ASCII, and everybody who may tag or edit something can write that.
     """
-    return hmac.compare_digest(*(each.encode(errors=_ANY) for each in (said, right)))
+    return hmac.compare_digest(said.encode(errors=_ANY), right.encode(errors=_ANY))
 
 
 def digest_of(key: bytes) -> str:
@@ -49,8 +49,9 @@ def digest_of(key: bytes) -> str:
     return _text(hashlib.sha256(b"freehold key\0" + key).digest())[:10]
 
 
+@lru_cache(maxsize=4096)
 def derive(key: bytes, uuid: str) -> bytes:
-    """Derive the key of the object with this uuid."""
+    """Derive the key of the object with this uuid; kept for a while, because each pass needs it."""
     return hmac.digest(key, b"freehold object key\0" + uuid.encode(), "sha256")
 
 

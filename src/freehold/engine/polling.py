@@ -75,8 +75,9 @@ def is_overdue(ctx: PassContext, key: NodeKey) -> bool:
 def _is_timed(ctx: PassContext, key: NodeKey, verb: Verb) -> bool:
     """Return whether it waits for the end of what this process sent."""
     node, outcome = ctx.node(key), ctx.outcomes[key]
-    still = isinstance(outcome, Waiting) and replace(outcome, after=node.timing.planned) == node.deferred
-    return still and node.timing.started is not None and node.timing.started.verb is verb
+    if node.timing.started is None or node.timing.started.verb is not verb:
+        return False
+    return isinstance(outcome, Waiting) and replace(outcome, after=node.timing.planned) == node.deferred
 
 
 def _plan_next_looks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.api.crd import build_crd
+from freehold.api import crd
 from freehold.api.metadata_kinds import METADATA_GRANTS, cloud_metadata
 from freehold.api.placeholders import CLUSTER_API, Placeholder
 from freehold.api.served_kind import Column, ServedKind
@@ -36,4 +36,4 @@ PLACEHOLDERS: tuple[Placeholder, ...] = (
 
 def build_crds() -> tuple[dict[str, Any], ...]:
     """Return the CRDs of all kinds in ``SERVED``."""
-    return tuple(build_crd(served) for served in SERVED)
+    return crd.build_crds(SERVED)

@@ -10,11 +10,10 @@ from typing import Any
 
 import yaml
 
-from freehold.api.crd import build_crd
 from freehold.api.served import ServedName
 from freehold.api.served_fields import ServedField
 from freehold.providers import registry
-from freehold.providers.crds import SERVED
+from freehold.providers.crds import SERVED, build_crds
 
 DIRECTORY = Path("deploy/crds")
 DOCS = Path("docs/reference")
@@ -56,14 +55,14 @@ def render_crds() -> dict[str, str]:
     return {
         f"{served.group}_{served.plural}.yaml": _HEADER
         + yaml.dump(
-            build_crd(served),
+            built,
             Dumper=_PlainDumper,
             sort_keys=True,
             width=110,
             allow_unicode=True,
             default_flow_style=False,
         )
-        for served in SERVED
+        for served, built in zip(SERVED, build_crds(), strict=True)
     }
 
 

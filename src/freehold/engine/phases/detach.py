@@ -43,7 +43,7 @@ async def detach_dropped(ctx: PassContext) -> None:
             return
     for key, tags in off.items():
         _forget_node_tags(ctx, key, tags)
-    ctx.journal = replace(ctx.journal, tags=ctx.user_tags | kept)
+    ctx.journal = ctx.journal.with_tags(ctx.user_tags | kept)
 
 
 def _find_unwanted(ctx: PassContext, tags: Collection[str], wanted: frozenset[str]) -> frozenset[str]:

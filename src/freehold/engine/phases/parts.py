@@ -70,9 +70,13 @@ def find_claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
 
     What the spec gives by its id keeps what we added: the spec need not say that any more.
     """
+    return _pick_claimable(ctx, key, find_wanted(ctx, key))
+
+
+def _pick_claimable(ctx: PassContext, key: NodeKey, wish: frozenset[Part] | None) -> tuple[str, ...]:
+    """Return :func:`find_claimable` of what is wanted: ``wish``, as :func:`find_wanted` has found it."""
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
     kept = entry.parts if entry else ()
-    wish = find_wanted(ctx, key)
     if wish is None or (node.given and kind.parts.exclusive):
         return kept
     if node.shared:
@@ -114,9 +118,10 @@ async def claim_missing(ctx: PassContext, inside: Inside) -> None:
         if isinstance(have, CloudError):
             continue
         entry, node = ctx.journal.entries[key], ctx.node(key)
-        missing = {str(part) for part in (find_wanted(ctx, key) or ()) if part not in have}
+        wish = find_wanted(ctx, key)
+        missing = {str(part) for part in wish or () if part not in have}
         theirs = node.parts.refused & set(map(str, have))
-        ours = missing & set(find_claimable(ctx, key)) - set(entry.parts)
+        ours = missing & set(_pick_claimable(ctx, key, wish)) - set(entry.parts)
         node.parts.refused |= ours
         put_by_others[key] = theirs
         if ours or theirs:
@@ -376,7 +381,7 @@ def _conclude_parts(
     attributes = {**others, "parts": ids, **({"waiting_parts": waiting} if waiting else {})}
     ctx.node(key).last_seen = replace(observed, parts=shown, attributes=attributes)
     note_waiting(ctx, key, tuple(f"{part}: {why}" for part, why in waiting.items()))
-    claimable = find_claimable(ctx, key) if entry.parts else ()
+    claimable = _pick_claimable(ctx, key, wish) if entry.parts else ()
     kept = tuple(part for part in entry.parts if part in claimable or _may_appear(ctx, key, part, before))
     if entry.parts != kept:
         ctx.record(key, replace(entry, parts=kept))
@@ -397,9 +402,11 @@ def note_waiting(ctx: PassContext, key: NodeKey, waiting: tuple[str, ...]) -> No
 
 def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
     """Return whether nothing of ours is left inside that the spec does not want."""
-    known = ctx.kind(key).parts.driver is None or find_wanted(ctx, key) is not None
+    wish = find_wanted(ctx, key)
     ours = set(ctx.journal.entries[key].parts)
-    return known and ctx.category(key) is not Category.SHARED and ours <= set(find_claimable(ctx, key))
+    return (
+        wish is not None and ctx.category(key) is not Category.SHARED and ours <= set(_pick_claimable(ctx, key, wish))
+    )
 
 
 def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:

@@ -243,7 +243,9 @@ def _check_record(
     if not journal.key:
         return UnusableIdentity(IdentityProblem.CORRUPT, _explain_unkeyed(raw, finalizer))
     if proven is not None and proven.account:  # nobody but the operator writes status
-        journal = replace(journal, account=proven.account, place=proven.place or journal.place)
+        place = proven.place or journal.place
+        if (journal.account, journal.place) != (proven.account, place):
+            journal = replace(journal, account=proven.account, place=place)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return KnownIdentity(journal)
@@ -269,7 +271,7 @@ def _explain_unkeyed(raw: Mapping[str, Any], finalizer: str) -> str:
 
 def _is_same_owner(proven: Owner, said: Owner) -> bool:
     """Return whether a journal is of the owner that status names; a status without ``within`` does not deny one."""
-    return proven == (said if proven.within else replace(said, within=""))
+    return proven == (said if proven.within or not said.within else replace(said, within=""))
 
 
 def is_own(raw: Mapping[str, Any], journal: Journal) -> bool:

@@ -53,7 +53,7 @@ def name_of(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry], link: Clust
     What a label says later would give the cluster another's tags. Of the object alone: a delete proceeds without
     its Cluster, and looks for what has the same names.
     """
-    return recorded_in(record).cluster or find_cluster_name(raw, link)
+    return _cluster_of(entry for entry in record.values() if entry.state.is_claimed) or find_cluster_name(raw, link)
 
 
 def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) -> str:
@@ -68,8 +68,8 @@ def name_for_workloads(raw: Mapping[str, Any], record: Mapping[NodeKey, Entry]) 
 def _cluster_of(entries: Iterable[Entry]) -> str:
     """Return the name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
     prefix = cluster_key("")
-    keys = [key_and_value(tag)[0] for entry in entries for tag in entry.node_tags]
-    named = Counter(key.removeprefix(prefix) for key in keys if key.startswith(prefix))
+    tags = (tag for entry in entries for tag in entry.node_tags if tag.startswith(prefix))
+    named = Counter(key_and_value(tag)[0].removeprefix(prefix) for tag in tags)
     return min(named, key=lambda name: (-named[name], name), default="")
 
 
