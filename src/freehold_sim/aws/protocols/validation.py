@@ -56,7 +56,7 @@ def validate(params: Any, shape: Shape | None) -> None:
 
 
 def problems(params: Any, shape: Shape | None) -> list[Invalid]:
-    """Return everything that contradicts the shape."""
+    """Return everything that contradicts the shape. A member that is None is not sent."""
     found: list[Invalid] = []
     if shape is not None:
         _check(params, shape, (), found)
@@ -90,9 +90,11 @@ def _check(value: Any, shape: Shape, path: _Path, found: list[Invalid]) -> None:
 
 def _check_structure(value: Mapping[str, Any], limits: _Limits, path: _Path, found: list[Invalid]) -> None:
     for name in limits.required:
-        if name not in value:
+        if value.get(name) is None:
             found.append(Invalid(Wrong.MISSING, _written((path, name))))
     for name, each in value.items():
+        if each is None:
+            continue
         if name not in limits.members:
             found.append(Invalid(Wrong.UNKNOWN, _written((path, name))))
             continue
