@@ -36,7 +36,7 @@ def provider(harness: AwsHarness) -> CloudProvider:
 def delete(harness: AwsHarness) -> str:
     """Delete the object; what its conditions say after a while, empty where it is gone."""
     harness.object.delete()
-    return wait(harness, 20 * MINUTE)
+    return wait(harness, 8 * MINUTE)
 
 
 def wait(harness: AwsHarness, seconds: float) -> str:
