@@ -101,7 +101,7 @@ def test_opting_out_in_mid_collection_stops_at_the_next_delete() -> None:
     harness.run(lambda: len(there(harness, made)) < len(made))
     annotate(harness, gc="false")
     stopped = there(harness, made)
-    wait(harness, 20 * MINUTE)
+    wait(harness, 6 * MINUTE)
     assert there(harness, made) == stopped
 
 

@@ -491,7 +491,7 @@ class Fleet:
 
 @pytest.mark.parametrize("apart", [0.6, 3.0])
 async def test_many_machines_share_the_looks_at_those_that_start(apart: float) -> None:
-    count = 40
+    count = 20
     fleet = Fleet(AwsAccount(), count)
     await fleet.up(apart)
     sent = fleet.machines[0].sent()
