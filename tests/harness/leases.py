@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import itertools
+import marshal
 from collections.abc import Callable
 from random import Random
+from typing import TypeVar, cast
 
 from freehold.kube.errors import AlreadyExists, Conflict, ObjectNotFound, ServerUnavailable
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
+
+_Value = TypeVar("_Value")
+
+
+def _copied(value: _Value) -> _Value:
+    """As a request and an answer carry it; copy.deepcopy takes ten times as long."""
+    return cast("_Value", marshal.loads(marshal.dumps(value, 2)))  # noqa: S302 - made here
 
 
 class LeaseServer:
@@ -23,7 +31,7 @@ class LeaseServer:
     def get(self, key: Key) -> Json:
         if key not in self.stored:
             raise ObjectNotFound(f"{key} is not there")
-        return copy.deepcopy(self.stored[key])
+        return _copied(self.stored[key])
 
     def create(self, obj: Json) -> Json:
         if key_of(obj) in self.stored:
@@ -36,10 +44,10 @@ class LeaseServer:
         return self._put(obj)
 
     def _put(self, obj: Json) -> Json:
-        stored = copy.deepcopy(obj)
+        stored = _copied(obj)
         stored["metadata"]["resourceVersion"] = str(next(self._versions))
         self.stored[key_of(obj)] = stored
-        return copy.deepcopy(stored)
+        return _copied(stored)
 
 
 class LeaseNetwork:
@@ -59,15 +67,15 @@ class LeaseNetwork:
         return await self._send(lambda: self._server.get(key))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
-        sent = copy.deepcopy(obj)
+        sent = _copied(obj)
         return await self._send(lambda: self._server.create(sent))
 
     async def replace(self, resource: Resource, obj: Json) -> Json:
-        sent = copy.deepcopy(obj)
+        sent = _copied(obj)
         return await self._send(lambda: self._server.replace(sent))
 
     async def list(self, resource: Resource, namespace: str = "") -> ObjectList:
-        answer = await self._send(lambda: {"items": copy.deepcopy(list(self._server.stored.values()))})
+        answer = await self._send(lambda: {"items": _copied(list(self._server.stored.values()))})
         return ObjectList(answer["items"], "")
 
     async def delete(self, resource: Resource, key: Key, *, resource_version: str = "") -> Json:

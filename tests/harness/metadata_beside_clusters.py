@@ -1,4 +1,4 @@
-"""The metadata controller and the engine in one account: a cluster, and metadata objects about its resources."""
+"""The metadata controller and the engine in one account: a cluster that stands, and metadata objects about it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from freehold.kube.resources import Json, Key
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.metadata import NAMESPACE, Lab
 from harness.powervs import Harness, ReconcilerHarness, example
+from harness.standing import standing
 
 FLEET = ("fleet", "a")
 
@@ -58,7 +59,7 @@ class BesideAws(Beside):
 
     def __init__(self, tags: Mapping[str, str]) -> None:
         super().__init__()
-        self.cluster = AwsHarness(aws_cluster(**self.spec(tags)))
+        self.cluster = standing(AwsHarness, aws_cluster(**self.spec(tags)))
         self.account.cloud, self.account.clock = self.cluster.cloud, self.cluster.clock
         self.restart()
         self.share()
@@ -90,8 +91,7 @@ class BesidePowerVS(Beside):
 
     def __init__(self, tags: Mapping[str, str], cluster: Harness | None = None) -> None:
         super().__init__()
-        self.cluster = cluster or Harness()
-        self.edit_cluster(tags)
+        self.cluster = cluster or standing(Harness, example(**self.spec(tags)))
         account = self.with_ibm()
         account.cloud, account.clock = self.cluster.cloud, self.cluster.clock
         self.use_ibm(account)

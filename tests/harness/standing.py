@@ -16,7 +16,7 @@ _Harness = TypeVar("_Harness", bound=ReconcilerHarness[Any])
 
 @dataclass(frozen=True)
 class _Standing:
-    """An account and the object in it, when the object had become Ready after that many passes."""
+    """An account and the object in it, at rest after that many passes."""
 
     cloud: Snapshot
     object: StoredObject
@@ -34,8 +34,10 @@ def standing(
     manifest: Mapping[str, Any] | None = None,
     settings: Any = None,
     gates: FeatureGates = DEFAULT_GATES,
+    *,
+    settled: int = 0,
 ) -> _Harness:
-    """Return such a cluster as it has just become Ready, served by a new operator process.
+    """Return such a cluster as it has just become Ready, or ``settled`` passes later, served by a new operator process.
 
     A story that is about the process which made the cluster, or about what a pass reads, begins with ``up()``.
     """
@@ -44,9 +46,10 @@ def standing(
         return make(manifest, settings, gates=gates)  # type: ignore[arg-type]  # those of the base class are others
 
     harness = make_empty()
-    asked = (make, json.dumps(harness.object.raw, sort_keys=True), repr(settings), gates)
+    asked = (make, json.dumps(harness.object.raw, sort_keys=True), repr(settings), gates, settled)
     if asked not in _KNOWN:
         harness.up()
+        harness.settle(settled)
         said = tuple(harness.events.said)
         _KNOWN[asked] = _Standing(harness.cloud.snapshot(), harness.object, said, harness.passes, harness.keep())
         harness = make_empty()

@@ -192,24 +192,26 @@ def test_each_test_that_follows_advice_exists() -> None:
 # --- commands in messages --------------------------------------------------------------------------
 
 _COMMAND = re.compile(r"\bfreehold (?P<words>[a-z]+(?: [a-z]+(?:-[a-z]+)*)?)(?P<rest>(?: [^.;,:()`|\s]+)*)")
+_MAY_HAVE = re.compile(r"\bfreehold(?!\.)|\bhint")
+"""In a module that has a command in a message: others only name our modules."""
 _PROSE = frozenset({"operator", "record", "key", "object", "demo", "with"})
 """Words after the name of the product that are no command."""
 
 
-def _texts(tree: ast.AST) -> Iterator[str]:
+def _texts(nodes: list[ast.AST]) -> Iterator[str]:
     """The texts of a module that a person may be shown, with X where a value comes in."""
-    silent = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    parts = {id(part) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values}
-    for each in ast.walk(tree):
+    silent = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    parts = {id(part) for each in nodes if isinstance(each, ast.JoinedStr) for part in each.values}
+    for each in nodes:
         if isinstance(each, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in each.values)
         elif isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in silent | parts:
             yield each.value
 
 
-def _hints(tree: ast.AST) -> Iterator[list[str]]:
+def _hints(nodes: list[ast.AST]) -> Iterator[list[str]]:
     """The words of each hint that the command line makes, with X where a value comes in."""
-    for each in ast.walk(tree):
+    for each in nodes:
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id.startswith("hint"):
             words = [part.value if isinstance(part, ast.Constant) else "X" for part in each.args]
             if words[0] != "X":
@@ -219,9 +221,12 @@ def _hints(tree: ast.AST) -> Iterator[list[str]]:
 def _commands() -> Iterator[tuple[str, list[str]]]:
     """Each command in a message: where it is, and its words."""
     for path in sorted((ROOT / "src/freehold").rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        yield from ((path.name, words) for words in _hints(tree))
-        for text in _texts(tree):
+        source = path.read_text()
+        if not _MAY_HAVE.search(source):
+            continue
+        nodes = list(ast.walk(ast.parse(source)))
+        yield from ((path.name, words) for words in _hints(nodes))
+        for text in _texts(nodes):
             for found in _COMMAND.finditer(text):
                 if found["words"].split()[0] not in _PROSE:
                     yield path.name, found[0].split()[1:]

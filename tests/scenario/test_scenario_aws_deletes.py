@@ -36,8 +36,7 @@ def denied(harness: AwsHarness, operation: str) -> None:
     ],
 )  # fmt: skip
 def test_a_delete_needs_no_list_of_zones(spec: dict[str, object]) -> None:
-    harness = AwsHarness(aws_cluster(**spec))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(**spec))
     denied(harness, "ec2.DescribeAvailabilityZones")
     harness.down()
     assert own(harness) == []
@@ -58,8 +57,8 @@ NAMED = {
 @pytest.mark.parametrize("restarted", (False, True))
 def test_groups_that_name_each_other_go_together_and_no_person_is_asked(restarted: bool) -> None:
     """That of the load balancer waits for its interfaces. Its rules name two groups, and those name the others."""
-    harness = AwsHarness(aws_cluster(**NAMED))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(**NAMED))
+    harness.settle(1)
     harness.object.delete()
     harness.pass_once()
     if restarted:
@@ -113,8 +112,7 @@ INSIDE = {
 @pytest.mark.parametrize("kind", INSIDE)
 def test_what_somebody_has_made_in_our_vpc_is_named_and_the_delete_goes_on_without_it(kind: str) -> None:
     """EC2 names nothing of what a VPC has in it."""
-    harness = AwsHarness(aws_cluster(network={"subnets": LISTED[:2]}))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(network={"subnets": LISTED[:2]}))
     (vpc,) = (each for each in own(harness) if each["kind"] == "vpc")
     operation, params = INSIDE[kind]
     theirs = harness.cloud.strangers.create("ec2", operation, {**params, "VpcId": vpc["id"]}, region=REGION)

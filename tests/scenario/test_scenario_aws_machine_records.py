@@ -14,13 +14,12 @@ from freehold_sim.aws.settings import Lags
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_machine import SIMULATED_IMAGE, MachineHarness, machine, view_of
+from harness.standing import standing
 
 
 @pytest.fixture(scope="module")
 def settled() -> AwsHarness:
-    stage = AwsHarness(aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
-    stage.up()
-    return stage
+    return standing(AwsHarness, aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
 
 
 def made(stage: AwsHarness, *, control_plane: bool = False) -> MachineHarness:

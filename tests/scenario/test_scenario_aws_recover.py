@@ -237,8 +237,7 @@ def test_what_was_created_by_calls_whose_replies_were_lost_with_the_store_is_fou
 
 @pytest.fixture(name="lost")
 def _lost() -> QuickHarness:
-    harness = standing(QuickHarness, aws_cluster(**{**ONE_ZONE, **NETWORK}), SETTINGS, STORAGE)
-    harness.settle()
+    harness = standing(QuickHarness, aws_cluster(**{**ONE_ZONE, **NETWORK}), SETTINGS, STORAGE, settled=3)
     harness.clock.advance(60.0)
     return harness
 

@@ -18,8 +18,7 @@ def test_a_name_that_the_spec_drops_is_replaced_by_the_default_one(faults: int) 
     """The value that is there is ours until the default one has been read: nobody else's tag is in the way."""
     default = standing(AwsHarness)
     names = sorted((each["kind"], each["tags"].get("Name")) for each in own(default))
-    harness = AwsHarness(aws_cluster(**NAMED))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(**NAMED))
     harness.for_a_while(1200)
     assert {each["tags"].get("Name") for each in own(harness)} == {"my"}
     if faults:

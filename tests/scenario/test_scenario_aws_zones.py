@@ -11,6 +11,7 @@ from freehold.controllers.plan.plan import PlanAction
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own, planned
+from harness.standing import standing
 
 LISTED = [
     {"id": f"{reach}-{zone}", "availabilityZone": f"us-east-1{zone}", "cidrBlock": f"10.0.{number}.0/24", **more}
@@ -23,8 +24,7 @@ LISTED = [
 
 
 def test_a_zone_that_is_out_of_order_stops_no_healing_in_the_others() -> None:
-    harness = AwsHarness(aws_cluster(network={"subnets": LISTED}))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(network={"subnets": LISTED}))
     harness.cloud.settings = replace(harness.cloud.settings, impaired=frozenset({"us-east-1b"}))
     harness.start_process()
     (table,) = [each for each in own(harness, "route-table") if each["name"] == "demo-rt-private-us-east-1a"]
@@ -40,8 +40,7 @@ def test_a_zone_that_is_out_of_order_stops_no_healing_in_the_others() -> None:
 
 def test_a_higher_limit_of_zones_than_there_is_room_for_is_told_and_changes_nothing() -> None:
     """The range of a VPC cannot change: the cluster would have to be made anew."""
-    harness = AwsHarness(aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
-    harness.up()
+    harness = standing(AwsHarness, aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
     before = {each["arn"] for each in own(harness)}
     harness.object.patch({"spec": {"network": {"vpc": {"availabilityZoneUsageLimit": 3}}}})
     harness.for_a_while(700)

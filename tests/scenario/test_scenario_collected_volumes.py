@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold_sim.aws.settings import Settings
 from harness.aws_cluster import AwsHarness
 from harness.cloud_bystanders import elsewhere
 from harness.cloud_controllers import Nodes
 from harness.collected import ground_of, left, user_of
+from harness.standing import standing
 
 
 def with_a_volume(volumes: str, tasks: str = "volume") -> tuple[AwsHarness, str]:
-    harness = AwsHarness(settings=Settings())
-    harness.up()
+    harness = standing(AwsHarness)
     annotations = {names.EXTERNAL_RESOURCE_TASKS_ANNOTATION: tasks, names.GC_VOLUMES_ANNOTATION: volumes}
     harness.object.patch({"metadata": {"annotations": annotations}})
     return harness, Nodes(user_of(harness), ground_of(harness)).volume()

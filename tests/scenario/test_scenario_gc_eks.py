@@ -78,7 +78,7 @@ def test_false_on_the_managed_cluster_wins_until_it_is_taken_back() -> None:
     said = harness.policy()
     assert said["reason"] == "OptedOut" and "of AWSManagedCluster demo is false" in said["message"]
     harness.object.delete()
-    harness.for_a_while(1200)
+    harness.for_a_while(700)
     assert not harness.object.gone and len(harness.balancers()) == 2
     assert harness.policy()["reason"] == "OptedOut"
     harness.say("true")
@@ -94,7 +94,7 @@ def test_opting_out_on_the_managed_cluster_stops_at_the_next_delete(read: int, s
     harness.object.delete()
     harness.run(lambda: EKS_NAME not in harness.ask("eks", "ListClusters")["clusters"])
     harness.beside.stops_at = harness.beside.reads + read
-    harness.for_a_while(600)
+    harness.for_a_while(300)
     assert len(harness.balancers()) == stay
 
 

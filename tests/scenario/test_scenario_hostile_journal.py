@@ -30,10 +30,11 @@ def forge(harness: Harness, journal: Json) -> None:
 @pytest.mark.parametrize("before_delete", [0.0, 1500.0])
 def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool, before_delete: float) -> None:
     """A record alone is not evidence: it must not lead to a mark, and the mark to a delete."""
-    harness = Harness()
+    harness = standing(Harness)
+    harness.settle(1)  # this process knows the journal
+    ours = {row["id"] for row in existing(harness)}
     theirs = infrastructure(harness)
-    before = snapshot(harness)
-    harness.up()
+    before = snapshot(harness, {row["id"] for row in existing(harness)} - ours)
     journal = journal_of(harness)
     gateway, crn = theirs.gateway["id"], theirs.gateway["crn"]
     journal["nodes"] |= {

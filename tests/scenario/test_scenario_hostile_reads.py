@@ -68,7 +68,7 @@ def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, s
     proxy.lost = service
     if deleting:
         harness.object.delete()
-    harness.for_a_while(700.0)
+    harness.for_a_while(300.0 if deleting else 700.0)
     assert not harness.object.gone
     assert {row["id"] for row in existing(harness)} >= ours
 

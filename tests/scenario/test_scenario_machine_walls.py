@@ -18,14 +18,14 @@ from harness.aws_account import REGION
 from harness.aws_child import ChildHarness
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import own
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 OWN_CREDENTIALS = {"kind": "AWSClusterControllerIdentity", "name": "default"}
 
 
 def made() -> tuple[AwsHarness, ChildHarness]:
-    cluster = AwsHarness(aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
-    cluster.up()
+    cluster = standing(AwsHarness, aws_cluster(network={"vpc": {"availabilityZoneUsageLimit": 1}}))
     machine = ChildHarness(cluster)
     machine.up()
     machine.settle()

@@ -31,7 +31,6 @@ WANTED = {"env": "test", "centre": "eng"}
 async def _up(make: Make, tags: Mapping[str, str]) -> tuple[Beside, str]:
     """A cluster that is ready, and its VPC in the fleet of the metadata object."""
     lab = make(tags)
-    lab.cluster.up()
     vpc = lab.vpc_of_cluster()
     lab.classify(vpc)
     await lab.ask(WANTED)
@@ -162,7 +161,8 @@ async def test_a18_a_key_that_a_cluster_puts_on_a_given_resource_is_left_to_it()
     harness = Harness()
     theirs = infrastructure(harness)
     harness.object.patch({"spec": example(**everything_by_id(theirs))["spec"]})
-    lab = BesidePowerVS({"env": "cluster"}, harness)
+    lab = BesidePowerVS({}, harness)
+    lab.edit_cluster({"env": "cluster"})
     vpc = str(theirs.vpc["crn"])
     harness.up()
     lab.classify(vpc)

@@ -26,9 +26,7 @@ def _orphans(harness: Harness, *present: str) -> tuple[MarkedOwner, ...]:
 
 @pytest.fixture(name="cluster")
 def _cluster() -> Harness:
-    harness = standing(Harness, example())
-    harness.settle()
-    return harness
+    return standing(Harness, example(), settled=3)
 
 
 def test_what_has_an_object_here_is_no_orphan(cluster: Harness) -> None:
@@ -74,7 +72,7 @@ def _unmarked() -> Harness:
     """A cluster that no mark could be attached to. Nothing is changed here."""
     harness = Harness(example())
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
-    harness.for_a_while(600.0)
+    harness.for_a_while(300.0)
     return harness
 
 

@@ -131,9 +131,7 @@ def test_a_lost_object_is_recovered_after_any_write_of_its_creation(
 
 @pytest.fixture(name="lost")
 def _lost() -> Harness:
-    harness = standing(Harness)
-    harness.settle()
-    return harness
+    return standing(Harness, settled=3)
 
 
 def test_the_recovered_object_has_the_identity_and_as_much_of_the_spec_as_ids_tell(lost: Harness) -> None:

@@ -49,7 +49,7 @@ def test_threads_share_two_arenas_unless_a_person_has_said_how_many() -> None:
     assert _arenas("few", MALLOC_ARENA_MAX="4") > 2
 
 
-def test_a_process_that_serves_collects_seldom_and_leaves_all_as_it_was() -> None:
+def test_a_process_that_serves_collects_seldom() -> None:
     before = gc.get_threshold()
     with pytest.raises(KeyboardInterrupt), collected_seldom():
         assert gc.get_threshold() == SELDOM
@@ -58,8 +58,8 @@ def test_a_process_that_serves_collects_seldom_and_leaves_all_as_it_was() -> Non
     assert gc.get_threshold() == before
 
 
-def test_what_was_frozen_before_stays_frozen() -> None:
-    gc.freeze()
+def test_what_is_frozen_stays_frozen() -> None:
+    """So does what was frozen before: to unfreeze it has no use in a process that ends, and to ask for it walks all."""
     with collected_seldom():
         pass
     assert gc.get_freeze_count() > 0

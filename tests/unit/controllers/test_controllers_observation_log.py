@@ -7,6 +7,7 @@ from freehold.controllers.observation_log import LookLog, LookOutcome, LookRecor
 from freehold.kube.resources import Key, key_of
 from harness.powervs import Harness
 from harness.resources import only
+from harness.standing import standing
 
 A = Key("default", "a")
 
@@ -22,8 +23,7 @@ def version(harness: Harness) -> str:
 
 def test_the_confirmation_of_an_unchanged_object_writes_nothing_and_is_known() -> None:
     """``up`` waits for it, and an idle object costs no write."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     harness.start_process()
     before = version(harness)
@@ -35,8 +35,7 @@ def test_the_confirmation_of_an_unchanged_object_writes_nothing_and_is_known() -
 
 def test_a_process_at_rest_looks_at_everything_when_it_is_asked_to() -> None:
     """Its memory still says Ready for minutes after the load balancer has gone."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     harness.pass_once()
     harness.cloud.strangers.delete(only(harness, "load-balancer")["id"])
@@ -49,8 +48,7 @@ def test_a_process_at_rest_looks_at_everything_when_it_is_asked_to() -> None:
 
 
 def test_a_paused_object_is_told_and_not_looked_at() -> None:
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.start_process()
     harness.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
     harness.pass_once()

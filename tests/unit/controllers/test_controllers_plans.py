@@ -22,6 +22,7 @@ from harness.account import BASE, GROUP, NONCE, SimMount
 from harness.plans import planned
 from harness.powervs import Harness, example
 from harness.resources import made_by_us
+from harness.standing import standing
 
 RING = KeyRing.single(b"the key of these tests" * 2)
 UUID = "0d0f1e2a-1111-4222-8333-444455556666"
@@ -139,8 +140,7 @@ def test_a_plan_changes_nothing() -> None:
 
 def test_a_plan_of_an_existing_cluster_keeps_it() -> None:
     """Its resources are not a stranger's: the stored object shows whose they are."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     found = planned(harness)
     assert {row.action for row in found.rows} == {"keep"}
     assert not found.changes

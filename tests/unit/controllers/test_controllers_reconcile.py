@@ -20,6 +20,7 @@ from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example
 from harness.resources import existing, infrastructure, made_by_us, marks, only, snapshot
+from harness.standing import standing
 from harness.stepping import run_blocking
 
 JOURNAL = names.JOURNAL_ANNOTATION
@@ -107,8 +108,7 @@ def test_after_a_lost_journal_the_process_waits_as_after_a_restart() -> None:
 
 def test_an_edit_takes_effect_at_once() -> None:
     """It does not wait for the next deep pass, up to ten minutes later."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
     harness.pass_once()
@@ -127,8 +127,7 @@ def test_our_own_write_of_the_endpoint_does_not_count_as_an_edit() -> None:
 
 def test_without_the_annotation_no_owned_resource_is_changed() -> None:
     """An edit of the spec waits until the annotation allows us to create infrastructure again."""
-    harness = Harness()
-    harness.up()
+    harness = standing(Harness)
     harness.settle()
     world = snapshot(harness)
     harness.object.patch({"metadata": {"annotations": {ibm_names.CREATE_INFRA_ANNOTATION: None}}})
