@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from freehold_sim.simulated import LoggedCall, SimulatedCloud
 
 _KEPT_READS = 1000
@@ -37,14 +39,22 @@ def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
 def encode(cloud: SimulatedCloud) -> str:
     """Return what the file has of one cloud: its state and the last calls of its log, more writes than reads."""
     calls = ",".join(map(_encode_call, _list_kept(cloud.calls)))
-    return f'{{"data":{json.dumps(cloud.state(), separators=(",", ":"))},"calls":[{calls}]}}'
+    return f'{{"data":{_encode(cloud.state())},"calls":[{calls}]}}'
+
+
+def _encode(state: Any) -> str:
+    """Return the JSON of a state. Most of what a simulator does in a large world is this, which `json` does slowly."""
+    try:
+        return to_json(state).decode()
+    except ValueError:  # a name that somebody gave is no Unicode text: only `json` can escape half a surrogate pair
+        return json.dumps(state, separators=(",", ":"))
 
 
 def write(encoded: Mapping[str, str], now: float, path: Path) -> None:
     """Write clouds that are encoded already to `path`, by their names."""
     fresh = path.with_name(path.name + ".new")
     clouds = ",".join(f"{json.dumps(name)}:{text}" for name, text in encoded.items())
-    fresh.write_text(f'{{"time":{json.dumps(now)},"clouds":{{{clouds}}}}}')
+    fresh.write_text(f'{{"time":{json.dumps(now)},"clouds":{{{clouds}}}}}', "utf-8")
     fresh.replace(path)
 
 
@@ -68,7 +78,7 @@ def load(path: Path) -> Saved | None:
     if not path.exists():
         return None
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_bytes())
         held = content.get("clouds", {"ibm": content})
         return Saved({name: _saved(each) for name, each in held.items()}, float(content["time"]))
     except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as bad:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 from e2e_client import MERGE, Http, Kubectl
-from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_core_stand_in import CoreStandIn, fill_in
 from e2e_lookers import looking
 from e2e_operator_lab import (
     OUR_CRDS,
@@ -220,7 +220,7 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
             kubectl.run("wait", *ready, "--for=condition=Ready", PATIENTLY)
             assert "AWSCluster/team/aws" in list_shown(page, lookers.admit("looker", TEAM))
             assert list_shown(page, lookers.make_account("stranger", TEAM)) == set()
-            until(lambda: core.failure or machines_with_nodes(kubectl), "the Machine has its node")
+            until(core.machines_with_nodes, "the Machine has its node")
             change_secret(kubectl)
             until(lambda: has_authority(kubectl), "the leader has put its CA into the configuration")
             kubectl.run("delete", "cluster/eks", "--wait=false")
