@@ -81,13 +81,19 @@ class FaultBook:
         """Return each rule with the number of calls that matched it (`seen`) and that it made fail (`hits`)."""
         return [{**row["rule"], "seen": row["seen"], "hits": row["hits"]} for row in self._rows]
 
+    def find_concerned(self, operation: str, text: str) -> list[dict[str, Any]]:
+        """List the rows of the rules that count this call."""
+        return [
+            row
+            for row in self._rows
+            if fnmatchcase(operation, row["rule"]["operation"]) and row["rule"]["contains"] in text
+        ]
+
     def match(self, operation: str, text: str) -> Fault | None:
         """Count this call for every matching rule; return the first rule that makes it fail, if any."""
         matched: Fault | None = None
-        for row in self._rows:
+        for row in self.find_concerned(operation, text):
             rule = row["rule"]
-            if not fnmatchcase(operation, rule["operation"]) or rule["contains"] not in text:
-                continue
             row["seen"] += 1
             last = None if rule["count"] is None else rule["nth"] + rule["count"]
             if matched is None and rule["nth"] <= row["seen"] and (last is None or row["seen"] < last):

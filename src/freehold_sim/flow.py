@@ -145,9 +145,14 @@ class CallFlow(ABC):
     def _match_fault(self, found: Identified, request: Request) -> Fault | None:
         if not self.data["faults"]:
             return None
-        self.touched = True
         query = "&".join(f"{key}={value}" for key, value in request.query.items())
-        return self.faults.match(found.name, f"{request.path}?{query} {request.body.decode(errors='replace')}")
+        text = f"{request.path}?{query} {request.body.decode(errors='replace')}"
+        if not self.faults.find_concerned(found.name, text):
+            return (
+                None  # rules stay when they are used up: to save the world at each call would cost more than the call
+            )
+        self.touched = True
+        return self.faults.match(found.name, text)
 
     def _serve_with_fault(self, found: Identified, request: Request, fault: Fault | None, actor: str) -> Response:
         effect = fault.effect if fault else None

@@ -1,18 +1,18 @@
 """The state file of simulated clouds: plain JSON, replaced atomically, so that a killed process loses nothing."""
 
 import json
-import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from freehold_sim.simulated import LoggedCall, SimulatedCloud
 
 _KEPT_READS = 1000
 _KEPT_WRITES = 10_000
-_KEPT_TEXTS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -39,28 +39,23 @@ def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
 def encode(cloud: SimulatedCloud) -> str:
     """Return what the file has of one cloud: its state and the last calls of its log, more writes than reads."""
     calls = ",".join(map(_encode_call, _list_kept(cloud.calls)))
-    data = ",".join(f"{json.dumps(name)}:{_encode_part(part)}" for name, part in cloud.state().items())
-    return f'{{"data":{{{data}}},"calls":[{calls}]}}'
+    return f'{{"data":{_encode(cloud.state())},"calls":[{calls}]}}'
+
+
+def _encode(state: Any) -> str:
+    """Return the JSON of a state. Most of what a simulator does in a large world is this, which `json` does slowly."""
+    try:
+        return to_json(state).decode()
+    except ValueError:  # a name that somebody gave is no Unicode text: only `json` can escape half a surrogate pair
+        return json.dumps(state, separators=(",", ":"))
 
 
 def write(encoded: Mapping[str, str], now: float, path: Path) -> None:
     """Write clouds that are encoded already to `path`, by their names."""
     fresh = path.with_name(path.name + ".new")
     clouds = ",".join(f"{json.dumps(name)}:{text}" for name, text in encoded.items())
-    fresh.write_text(f'{{"time":{json.dumps(now)},"clouds":{{{clouds}}}}}')
+    fresh.write_text(f'{{"time":{json.dumps(now)},"clouds":{{{clouds}}}}}', "utf-8")
     fresh.replace(path)
-
-
-def _encode_part(part: Any) -> str:
-    """Encode tables record by record: a save follows each change, and nearly all records were in the file before."""
-    if isinstance(part, dict) and part and all(isinstance(each, dict) for each in part.values()):
-        return f"{{{','.join([f'{_encode_part(name)}:{_encode_part(each)}' for name, each in part.items()])}}}"
-    return _encode_marshalled(marshal.dumps(part, 2))  # equal parts have the same bytes, in a quarter of JSON's time
-
-
-@lru_cache(maxsize=_KEPT_TEXTS)
-def _encode_marshalled(part: bytes) -> str:
-    return json.dumps(marshal.loads(part), separators=(",", ":"))  # noqa: S302 (bytes that _encode_part() made)
 
 
 @lru_cache(maxsize=_KEPT_WRITES + _KEPT_READS)  # nearly all calls of a log were in the file before
@@ -83,7 +78,7 @@ def load(path: Path) -> Saved | None:
     if not path.exists():
         return None
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_bytes())
         held = content.get("clouds", {"ibm": content})
         return Saved({name: _saved(each) for name, each in held.items()}, float(content["time"]))
     except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as bad:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from e2e_client import Http, Kubectl
+from e2e_client import Http
 from e2e_operator_lab import Json
 from e2e_servers import PATIENCE
 
@@ -35,7 +35,7 @@ CLUSTER_FINALIZER, MACHINE_FINALIZER = f"cluster.{CORE}", f"machine.{CORE}"
 CLUSTER_LABEL, CONTROL_PLANE_LABEL = f"{CORE}/cluster-name", f"{CORE}/control-plane"
 BOOTSTRAP = "#cloud-config\nwrite_files:\n- path: /run/kubeadm/canary\n  content: the-secret-canary\n"
 """The bootstrap data of every Machine."""
-TICK = 0.1
+TICK = 0.25
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ class CoreStandIn:
             thread.join(PATIENCE)
         if self.failure is not None:
             raise self.failure
+
+    def machines_with_nodes(self) -> list[Json]:
+        """List the Machines of the namespace that have a node. Raises what the stand-in has failed with."""
+        if self.failure is not None:
+            raise self.failure
+        return [each for each in self._list(CORE, "machines") if each.get("status", {}).get("nodeRef")]
 
     def step(self) -> None:
         """Do what is due now; each part of it may be repeated."""
@@ -299,8 +305,3 @@ def fill_in(template: Path, values: Mapping[str, str]) -> str:
         text = text.replace(f"${{{name}}}", value)
     items = [each for each in yaml.safe_load_all(text) if each]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-
-
-def machines_with_nodes(kubectl: Kubectl) -> list[Json]:
-    machines = kubectl.json("get", "machines.cluster.x-k8s.io")["items"]
-    return [each for each in machines if each.get("status", {}).get("nodeRef")]

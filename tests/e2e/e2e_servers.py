@@ -53,7 +53,7 @@ def until(wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> No
     tick, deadline = threading.Event(), time.monotonic() + seconds
     while not wanted():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        tick.wait(0.05)
+        tick.wait(0.1)
 
 
 def chosen(arguments: list[str]) -> str:

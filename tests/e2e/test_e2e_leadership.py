@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs
 from e2e_operator_witness import Witness
 from e2e_rights import judged, shipped_rights
@@ -131,7 +132,8 @@ def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, tmp_path: 
 
 def count_held(stage: Stage) -> list[int]:
     """Count the shards of each holder."""
-    leases: list[Json] = stage.kubectl.json("get", "leases")["items"]
+    url = f"{stage.server.url}/apis/coordination.k8s.io/v1/namespaces/{stage.namespace}/leases"
+    leases: list[Json] = requests.get(url, timeout=PATIENCE).json()["items"]
     held = [str(each["spec"]["holderIdentity"]) for each in leases if "-shard-" in each["metadata"]["name"]]
     return sorted(held.count(each) for each in set(held) - {""})
 

@@ -16,6 +16,7 @@ from e2e_servers import PATIENCE, ended, steady_port, until
 from freehold.providers.aws.access import SIMULATED_SECRET_KEY
 from freehold.providers.registry import SERVED
 from harness.commands import PROGRAM
+from harness.forks import Program
 from harness.monitoring import Scrape, expressions
 
 pytestmark = pytest.mark.e2e
@@ -55,7 +56,7 @@ def watched(stage: Stage, tmp_path: Path) -> Iterator[Watched]:
     secrets = {"IBMCLOUD_API_KEY": CANARIES[0], "AWS_SECRET_ACCESS_KEY": CANARIES[1], "AWS_ACCESS_KEY_ID": "AKIA"}
     log = tmp_path / "operator.json"
     with log.open("w") as lines:
-        process = subprocess.Popen(
+        process = Program(
             command, stdout=subprocess.DEVNULL, stderr=lines, text=True, env={**stage.server.environment(), **secrets}
         )
     with ended(process):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from e2e_client import Http, Kubectl
-from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_core_stand_in import CoreStandIn, fill_in
 from e2e_mover import Mover
 from e2e_operator_lab import (
     OUR_CRDS,
@@ -53,7 +53,7 @@ def labelled(crd: Json) -> Json:
 CRDS = [labelled(each) for each in (*OUR_CRDS, *UPSTREAM_CRDS, MACHINE_CRD)]
 INVENTORY = Placeholder(CLUSTERCTL, "v1alpha3", "Provider", "providers").build_crd()
 TEAM, OWN = "team", "freehold-system"
-OWNED = ("awsmachinetemplates", "kubeadmcontrolplanes", "machinedeployments", "machines.cluster.x-k8s.io")
+OWNED = ("awsmachinetemplates", "kubeadmcontrolplanes", "machinedeployments", "machines.v1beta2.cluster.x-k8s.io")
 INITIALIZED = {"infrastructureProvisioned": True, "controlPlaneInitialized": True}
 MARKING = {"resourcegroupstaggingapi.TagResources", "tagging.attach_tag", "tagging.detach_tag"}
 KINDS = "awscluster,awsmachine,ibmpowervscluster"
@@ -91,9 +91,11 @@ class Place:
         return done.stdout
 
     def is_up(self) -> bool:
-        """Say whether everything is Ready, and both Machines have their nodes."""
+        """Say whether both Machines have their nodes, and everything is Ready."""
+        if len(CoreStandIn(self.http, TEAM, "aws").machines_with_nodes()) != 2:
+            return False
         found = [*self.objects().values()]
-        return len(found) == 4 and all(map(is_ready, found)) and len(machines_with_nodes(self.kubectl)) == 2
+        return len(found) == 4 and all(map(is_ready, found))
 
     def is_paused(self) -> bool:
         found = [condition(each, names.PAUSED).get("status") == "True" for each in self.objects().values()]
@@ -102,12 +104,12 @@ class Place:
     def chain(self) -> None:
         """Make everything that Cluster API's core makes for a Cluster its property, as core does."""
         for name in ("aws", "power"):
-            cluster = self.kubectl.json("get", "clusters.cluster.x-k8s.io", name)
+            cluster = self.kubectl.json("get", "clusters.v1beta2.cluster.x-k8s.io", name)
             for kind in OWNED if name == "aws" else ():
                 self._own(cluster, kind)
             status = {"initialization": INITIALIZED, "conditions": [is_true("ControlPlaneInitialized")]}
-            self._patch("clusters.cluster.x-k8s.io", name, {"status": status})
-        for each in self.kubectl.json("get", "machines.cluster.x-k8s.io")["items"]:
+            self._patch("clusters.v1beta2.cluster.x-k8s.io", name, {"status": status})
+        for each in self.kubectl.json("get", "machines.v1beta2.cluster.x-k8s.io")["items"]:
             self._patch("secret", each["metadata"]["name"], {"metadata": {"ownerReferences": [reference_to(each)]}})
 
     def _own(self, cluster: Json, kind: str) -> None:
@@ -214,7 +216,7 @@ def check_taken_over(target: Place, cloud: Cloud, before: dict[str, Json], seen:
         until(target.is_up, "the target has taken over")
         assert set(writes(cloud) - seen) <= MARKING, "only the marks are renewed, with the key that writes here"
         assert told(target.objects()) == told(before)
-        target.kubectl.run("delete", "clusters.cluster.x-k8s.io", "--all", PATIENTLY)
+        target.kubectl.run("delete", "clusters.v1beta2.cluster.x-k8s.io", "--all", PATIENTLY)
     assert [*cloud.of("power"), *cloud.of_aws("freehold.dev/owner")] == []
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from e2e_cli import Cli
 from e2e_operator_lab import AWS_KIND, KIND, Cloud, Json, Stage, aws, is_ready, simulated_cloud
-from e2e_servers import PATIENCE, PATIENTLY, until
+from e2e_servers import PATIENTLY, until
 
-from harness.commands import PROGRAM
+from harness.commands import freehold
 
 pytestmark = pytest.mark.e2e
 
@@ -61,8 +60,7 @@ def test_a_kill_during_the_creation_costs_no_resource(stage: Stage) -> None:
         assert ready["status"]["ready"] is True
         assert set(ready["status"]["failureDomains"]) == {f"us-east-1{zone}" for zone in "abc"}
         place = ("--kubeconfig", stage.server.kubeconfig, "-n", stage.namespace, "-o", "json")
-        tree = [*PROGRAM, "tree", stage.name, *place]
-        shown = json.loads(subprocess.run(tree, capture_output=True, timeout=PATIENCE, check=True).stdout)
+        shown = json.loads(freehold("tree", stage.name, *place).stdout)
         assert len(shown["resources"]) == 25
         gone(stage)
 

@@ -37,7 +37,7 @@ def is_to_leave_paused(obj: Json) -> bool:
 def owned(stage: Stage, **spec: object) -> Json:
     """Create the Cluster and make it the owner, as Cluster API does once it has seen ``infrastructureRef``."""
     stage.kubectl.apply(capi_cluster(stage.name, stage.namespace, **spec))
-    cluster = stage.kubectl.json("get", "clusters.cluster.x-k8s.io", stage.name)
+    cluster = stage.kubectl.json("get", "clusters.v1beta2.cluster.x-k8s.io", stage.name)
     reference = {
         "apiVersion": cluster["apiVersion"], "kind": "Cluster", "name": stage.name, "uid": cluster["metadata"]["uid"],
         "controller": True, "blockOwnerDeletion": True,
@@ -129,15 +129,15 @@ def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
         seen = stage.cloud.calls()["total"]
         assert witness.quiet(0.5), "a paused object is left alone"
         assert stage.cloud.calls(seen)["mutating"] == 0
-        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.patch({"spec": {"paused": None}}, of="clusters.v1beta2.cluster.x-k8s.io")
         stage.await_ready()
-        stage.patch({"spec": {"paused": True}}, of="clusters.cluster.x-k8s.io")
+        stage.patch({"spec": {"paused": True}}, of="clusters.v1beta2.cluster.x-k8s.io")
         witness.wait_from_now(is_paused, "paused again")
         stage.kubectl.run("delete", KIND, stage.name, "--wait=false")
         witness.wait_from_now(is_to_leave_paused, "to be deleted, and paused")
         seen = stage.cloud.calls()["total"]
         assert witness.quiet(0.5) and stage.cloud.calls(seen)["mutating"] == 0, "paused: not even a delete"
-        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.patch({"spec": {"paused": None}}, of="clusters.v1beta2.cluster.x-k8s.io")
         stage.gone()
 
 
@@ -152,7 +152,7 @@ def test_cluster_api_is_installed_later(no_cluster_api: None, home: Path, stage:
         stage.kubectl.apply(stage.powervs())
         stage.patch(owned(stage, paused=True))
         witness.wait(is_paused, "paused")
-        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.patch({"spec": {"paused": None}}, of="clusters.v1beta2.cluster.x-k8s.io")
         stage.await_ready()
         stage.delete()
         stage.leave()

@@ -18,6 +18,7 @@ from freehold.api import names
 from freehold.install.objects import build_objects
 from freehold.install.options import InstallOptions
 from harness.commands import PROGRAM
+from harness.forks import Program
 from harness.metadata import CLASSIFIER
 
 pytestmark = pytest.mark.e2e
@@ -63,7 +64,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Iterator[Plac
         command += ["--keys-namespace", INSTALLED.namespace, "--providers=ibm", "--watch-filter=blue"]
         log = folder / "operator.log"
         with log.open("w") as said:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
+            process = Program(command, stdout=subprocess.PIPE, stderr=said, text=True)
         with ended(process):
             assert process.stdout is not None
             first = process.stdout.readline()

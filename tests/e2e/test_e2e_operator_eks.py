@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from e2e_client import Http, Kubectl
-from e2e_core_stand_in import CORE, CoreStandIn, fill_in, machines_with_nodes
+from e2e_core_stand_in import CORE, CoreStandIn, fill_in
 from e2e_operator_lab import ROOT, Cloud, Stage, crds_installed, simulated_cloud
 from e2e_servers import PATIENTLY, Server, until
 
@@ -61,7 +61,7 @@ def test_the_eks_template_comes_up_and_takes_what_its_workloads_made_along(stage
     before = outside_networks(stage)
     with stage.operator_process("auto"):
         stage.kubectl.run("apply", "-f", "-", stdin=fill_in(TEMPLATE, {"CLUSTER_NAME": stage.name, **VALUES}))
-        until(lambda: core.failure or len(machines_with_nodes(stage.kubectl)) == 2, "two Machines have their nodes")
+        until(lambda: len(core.machines_with_nodes()) == 2, "two Machines have their nodes")
         infrastructure = stage.kubectl.json("get", "awsmanagedcluster", stage.name)
         control_plane = stage.kubectl.json("get", "awsmanagedcontrolplane", f"{stage.name}-control-plane")
         assert infrastructure["spec"]["controlPlaneEndpoint"] == control_plane["spec"]["controlPlaneEndpoint"]
@@ -78,7 +78,7 @@ def test_the_eks_template_comes_up_and_takes_what_its_workloads_made_along(stage
         assert role == "nodes.cluster-api-provider-aws.sigs.k8s.io"
         made = forgotten_services(stage.cloud.url, eks).made
         theirs = elsewhere(OtherUser(over_http(stage.cloud.url)), eks)
-        stage.kubectl.run("delete", "clusters.cluster.x-k8s.io", stage.name, PATIENTLY)
+        stage.kubectl.run("delete", "clusters.v1beta2.cluster.x-k8s.io", stage.name, PATIENTLY)
         assert left(stage.cloud.url, made) == []
         assert left(stage.cloud.url, theirs) == sorted(theirs)
         assert {row["id"] for row in stage.cloud.of_aws(stage.name)} <= set(theirs.values())

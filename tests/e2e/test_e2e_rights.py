@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 from e2e_client import MERGE, Http, Kubectl
-from e2e_core_stand_in import CoreStandIn, fill_in, machines_with_nodes
+from e2e_core_stand_in import CoreStandIn, fill_in
 from e2e_lookers import looking
 from e2e_operator_lab import (
     OUR_CRDS,
@@ -151,11 +151,11 @@ class Meeting:
             requests.patch(url, data=body, headers={"Content-Type": MERGE}, timeout=PATIENCE).raise_for_status()
 
 
-def drift_twice(kubectl: Kubectl, account: Account, group: str) -> None:
+def drift_twice(http: Http, account: Account, group: str) -> None:
     """Change a tag that the operator repairs, and once more: the second event raises the count of the first."""
 
     def counts() -> set[int]:
-        found = kubectl.json("get", "events", "--field-selector", "reason=DriftRepaired")["items"]
+        found = http.get(f"/api/v1/namespaces/{TEAM}/events", fieldSelector="reason=DriftRepaired").json()["items"]
         return {each["count"] for each in found}
 
     for times in (1, 2):
@@ -172,9 +172,10 @@ def webhook(port: int) -> Json:
     return found
 
 
-def has_authority(kubectl: Kubectl) -> bool:
+def has_authority(http: Http) -> bool:
     """Return whether the operator's configuration has a CA. The operator looks every ten seconds."""
-    found = kubectl.json("get", "validatingwebhookconfiguration", f"freehold-webhook.{OWN}")
+    kind = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    found = http.get(f"{kind}/freehold-webhook.{OWN}").json()
     return bool(found["webhooks"][0]["clientConfig"].get("caBundle"))
 
 
@@ -186,13 +187,15 @@ def list_shown(page: str, token: str) -> set[str]:
     return {row["key"] for row in answer.json()["rows"]}
 
 
-def change_secret(kubectl: Kubectl) -> None:
+def change_secret(kubectl: Kubectl, http: Http) -> None:
     """Take a label off a Secret that the operator keeps, and wait until it is there again."""
     kubectl.run("label", "secret", "eks-kubeconfig", f"{names.CLUSTER_NAME_LABEL}-")
-    labels = f"{{.metadata.labels.{names.CLUSTER_NAME_LABEL}}}".replace(".x-k8s.io", r"\.x-k8s\.io")
-    until(
-        lambda: "eks" in kubectl.run("get", "secret", "eks-kubeconfig", "-o", f"jsonpath={labels}"), "the label is back"
-    )
+
+    def is_labelled() -> bool:
+        found = http.get(f"/api/v1/namespaces/{TEAM}/secrets/eks-kubeconfig").json()
+        return bool(found["metadata"].get("labels", {}).get(names.CLUSTER_NAME_LABEL) == "eks")
+
+    until(is_labelled, "the label is back")
 
 
 def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
@@ -202,7 +205,8 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
     Kubectl(server, OWN, tmp_path).apply(administered())
     account = Account(cloud)
     group = account.group("of-tags", owner="x", **{CLASSIFIER: "owned"})
-    core = CoreStandIn(Http(server, "", TEAM), TEAM, "eks")
+    http = Http(server, "", TEAM)
+    core = CoreStandIn(http, TEAM, "eks")
     template = fill_in(TEMPLATE, {**VALUES, "CLUSTER_NAME": "eks", "WORKER_MACHINE_COUNT": "1"})
     port, page = steady_port(), f"127.0.0.1:{steady_port()}"
     kubectl.apply(webhook(port))
@@ -215,14 +219,14 @@ def test_every_kind_is_served_with_the_shipped_rights_and_none_is_left_over(
             kubectl.run("apply", "-f", "-", stdin=template)
             kubectl.apply(objects(), "--field-manager=freehold")  # an earlier version's: it divides the fields
             kubectl.run("wait", "cloudmetadata/tags", "--for=condition=Ready", PATIENTLY)
-            drift_twice(kubectl, account, group)
+            drift_twice(http, account, group)
             ready = ("ibmpowervscluster/power", "awscluster/aws")
             kubectl.run("wait", *ready, "--for=condition=Ready", PATIENTLY)
             assert "AWSCluster/team/aws" in list_shown(page, lookers.admit("looker", TEAM))
             assert list_shown(page, lookers.make_account("stranger", TEAM)) == set()
-            until(lambda: core.failure or machines_with_nodes(kubectl), "the Machine has its node")
-            change_secret(kubectl)
-            until(lambda: has_authority(kubectl), "the leader has put its CA into the configuration")
+            until(core.machines_with_nodes, "the Machine has its node")
+            change_secret(kubectl, http)
+            until(lambda: has_authority(http), "the leader has put its CA into the configuration")
             kubectl.run("delete", "cluster/eks", "--wait=false")
             ours = "ibmpowervscluster,awscluster,cloudmetadata,awsmetadata,ibmmetadata"
             kubectl.run("delete", ours, "--all", PATIENTLY)

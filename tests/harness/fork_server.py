@@ -85,8 +85,8 @@ def become(program: dict[str, Any], given: list[int]) -> None:
         os.close(each)
     if program["session"]:
         os.setsid()
-        if os.isatty(0):  # it asks on /dev/tty: the terminal of its session
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for each in filter(os.isatty, range(3)):  # it asks on /dev/tty: the terminal of its session
+            fcntl.ioctl(each, termios.TIOCSCTTY, 0)
     if os.isatty(1):
         sys.stdout.reconfigure(line_buffering=True)  # as Python sets it up on a terminal
     os.chdir(program["folder"])

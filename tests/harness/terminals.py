@@ -6,8 +6,9 @@ import select
 import struct
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import IO
 
 from harness.commands import PROGRAM
 from harness.forks import Program, can_be_forked
@@ -30,26 +31,21 @@ def freehold_on_terminal(
     typed: str = "",
     after: str = "",
     seconds: float = 240.0,
+    redirected: Mapping[str, IO[bytes]] | None = None,
     **env: str,
 ) -> Shown:
-    """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen."""
-    return _on_terminal([*PROGRAM, *arguments], columns, rows, typed, after, seconds, env)
+    """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen.
 
-
-def shell_on_terminal(line: str, *, typed: str = "", after: str = "", seconds: float = 240.0) -> Shown:
-    """Run a line of the shell on a terminal of 80 columns, with its pipes and redirections."""
-    return _on_terminal(["/bin/sh", "-c", line], 80, 50, typed, after, seconds, {})
-
-
-def _on_terminal(
-    command: Sequence[str], columns: int, rows: int, typed: str, after: str, seconds: float, env: Mapping[str, str]
-) -> Shown:
+    ``redirected``: the files of streams that a shell would redirect.
+    """
     # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
     environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
     terminal, theirs = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs, **(redirected or {})}
+    command = [*PROGRAM, *arguments]
     process = Program(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
+        command, **streams, env=environment, start_new_session=True,
         preexec_fn=None if can_be_forked(command, environment) else _take_the_terminal,
     )  # fmt: skip
     os.close(theirs)
@@ -75,5 +71,5 @@ def _on_terminal(
 
 
 def _take_the_terminal() -> None:
-    """Make standard input the terminal of this session, on which commands ask."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    """Make it the terminal of this session, on which commands ask."""
+    fcntl.ioctl(next(filter(os.isatty, range(3))), termios.TIOCSCTTY, 0)

@@ -156,7 +156,8 @@ class Strangers:
             raise ValueError(f"{name}.{operation}: {refused}") from None
         except Refused as refused:
             raise ValueError(f"{name}.{operation}: {refused}") from None
-        cloud.world.touched = True
+        if served.writes:
+            cloud.world.touched = True
         return values, call.made
 
     def occupy(self, subnet: str, description: str = "AWS Lambda VPC ENI", groups: tuple[str, ...] = ()) -> Record:

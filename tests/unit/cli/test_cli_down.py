@@ -1,8 +1,9 @@
 """`freehold down` asks a person who is there, and nobody else."""
 
-import shlex
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 import yaml
@@ -18,9 +19,9 @@ from freehold.controllers.owner_cluster import CLUSTERS
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Forbidden
 from freehold.kube.resources import Key
-from harness.commands import PROGRAM, freehold
+from harness.commands import freehold
 from harness.serving import served
-from harness.terminals import freehold_on_terminal, shell_on_terminal
+from harness.terminals import freehold_on_terminal
 
 MINIMAL = (Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml").read_text()
 QUESTION = "[y/N]"
@@ -59,21 +60,31 @@ def test_on_a_terminal_the_plan_is_shown_and_without_a_yes_nothing_is_deleted(
     assert "minimal" in _names(world)
 
 
-@pytest.mark.parametrize("redirected", ["| cat", "> {log} 2>&1", "< /dev/null", "< {answers}"])
+@pytest.mark.parametrize("redirected", ["| cat", "> log 2>&1", "< /dev/null", "< answers"])
 def test_wherever_output_goes_the_question_is_asked_on_the_terminal(
     world: tuple[str, ...], tmp_path: Path, redirected: str
 ) -> None:
     """A log that is kept takes nobody's question away, and the yes of a pipe is nobody's answer."""
     (tmp_path / "answers").write_text("y\n")
-    how = redirected.format(log=tmp_path / "log", answers=tmp_path / "answers")
-    shown = shell_on_terminal(f"{shlex.join([*PROGRAM, 'down', 'minimal', *world])} {how}", typed="n\n", after=QUESTION)
+    end, pipe = os.pipe()
+    with (
+        os.fdopen(end, "rb") as shown_by_cat, os.fdopen(pipe, "wb") as to_cat, (tmp_path / "log").open("wb") as log,
+        (tmp_path / "answers").open("rb") as answers, Path("/dev/null").open("rb") as null,
+    ):  # fmt: skip
+        streams: dict[str, dict[str, IO[bytes]]] = {
+            "| cat": {"stdout": to_cat},
+            "> log 2>&1": {"stdout": log, "stderr": log},
+            "< /dev/null": {"stdin": null},
+            "< answers": {"stdin": answers},
+        }
+        shown = freehold_on_terminal(
+            "down", "minimal", *world, typed="n\n", after=QUESTION, redirected=streams[redirected]
+        )
+        to_cat.close()
+        text = shown.text + shown_by_cat.read().decode() + (tmp_path / "log").read_text()
     assert "Delete IBMPowerVSCluster default/minimal? [y/N]" in shown.text
-    assert "default/minimal: 10 to delete" in shown.text + _text(tmp_path / "log")
+    assert "default/minimal: 10 to delete" in text
     assert "minimal" in _names(world)
-
-
-def _text(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
 
 
 def test_interrupting_the_question_deletes_nothing(world: tuple[str, ...]) -> None:

@@ -42,6 +42,12 @@ asyncio.run(main())
 """
 
 
+@pytest.fixture(autouse=True)
+def _forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each simulator would spend half a CPU-second on imports."""
+    monkeypatch.setattr(subprocess, "Popen", Program)
+
+
 async def _until_free(lock: Lock) -> None:
     while not lock.take():
         await asyncio.to_thread(os.sched_yield)

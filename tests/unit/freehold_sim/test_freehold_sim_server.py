@@ -101,6 +101,14 @@ def test_a_restart_goes_on_with_every_cloud(tmp_path: Path) -> None:
     assert _ask(again, "GET", "/_sim/faults", cloud="kiosk")["faults"] == []
 
 
+def test_text_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
+    """JSON of a request can name half a surrogate pair."""
+    path, fault = tmp_path / "world.json", {"effect": "slow", "operation": "*", "contains": "half \ud800 é"}
+    _ask(_served(path), "POST", "/_sim/faults", fault)
+    [kept] = _served(path).clouds["ibm"].state()["faults"]
+    assert kept["rule"]["contains"] == fault["contains"]
+
+
 def test_a_cloud_is_not_lost_because_nobody_names_it(tmp_path: Path) -> None:
     """The next save would write the file without it."""
     path = tmp_path / "world.json"
