@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from itertools import chain
 
 import pytest
@@ -37,12 +37,6 @@ def pytest_configure() -> None:
     and so would the commands that tests interrupt: they would be waited for without an end."""
     gc.disable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    worker = getattr(session.config, "workerinput", None)
-    if worker:
-        compile_share(session.config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
 
 
 @pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
@@ -86,45 +80,36 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         gc.freeze()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_proxy_to_this_machine() -> Iterator[None]:
-    """Behind a company's proxy, requests uses it even for 127.0.0.1, where all servers of the tests are."""
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Set what every test needs; by hooks, since each fixture that all tests use costs each of them.
+
+    Behind a company's proxy, requests uses it even for 127.0.0.1, where all servers of the tests are. And aiohttp reads
+    the machine's bundle of certificates when it is imported (0.05 CPU-seconds), in each process that a test starts:
+    servers of tests are plain HTTP, or have a CA that is named.
+    """
+    patch = pytest.MonkeyPatch()
+    session.config.add_cleanup(patch.undo)
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("no_proxy", ",".join(filter(None, (given, "127.0.0.1", "localhost"))))
-        yield
+    patch.setenv("no_proxy", ",".join(filter(None, (given, "127.0.0.1", "localhost"))))
+    patch.setenv("SSL_CERT_FILE", os.devnull)
+    spare(patch.setattr)
+    worker = getattr(session.config, "workerinput", None)
+    if worker:
+        compile_share(session.config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
 
 
-@pytest.fixture(autouse=True)
-def logs_of_a_command() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, None]:
     """A command that ran in this process has set levels; a later test may look for a secret at debug level. Its handler
     stays too, on a stream that is closed with its test: each warning of a later test would cost a traceback."""
-    yield
-    for handler in [each for each in logging.root.handlers if type(each) is logging.StreamHandler]:
-        logging.root.removeHandler(handler)
-    for name in OURS:
-        if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
-            logging.getLogger(name).setLevel(logging.NOTSET)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def spared_sdks() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        spare(patch.setattr)
+    try:
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_bundle_of_certificates_in_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """aiohttp reads the machine's bundle when it is imported (0.05 CPU-seconds), in each process that a test starts.
-
-    None of them needs it: servers of tests are plain HTTP, or have a CA that is named.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        bundle = tmp_path_factory.mktemp("certificates") / "none.pem"
-        bundle.touch()
-        patch.setenv("SSL_CERT_FILE", str(bundle))
-        yield
+    finally:
+        for handler in [each for each in logging.root.handlers if type(each) is logging.StreamHandler]:
+            logging.root.removeHandler(handler)
+        for name in OURS:
+            if logging.getLogger(name).level:  # to set it costs: what all loggers remember is thrown away
+                logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

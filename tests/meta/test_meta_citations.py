@@ -16,15 +16,27 @@ SUFFIXES = (".py", ".md", ".toml", ".yaml", ".yml", ".json", ".txt")
 NOT_OURS = (ROOT / "tests" / "data", ROOT / "tests" / "fixtures")
 
 PRIVATE = {
-    "a section of a document that is not in the repository": r"\b(design|reference|contract)\s+§|\.md(``|`)?\s+§",
-    "a document by its number": r"\bseeds? (docs? )?0\d\d\b|\bseeds/",
-    "an issue that is not named as PROJECT#N": r"\bissues?( item)? #?\d+\b|\bissue, item \d",
-    "a page of docs/reference without its path": (
-        r"(?<![\w/(\[-])(ibm-cloud|aws|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)"
+    "a section of a document that is not in the repository": (
+        r"\b(design|reference|contract)\s+§|\.md(``|`)?\s+§",
+        ("§",),
     ),
-    "a page that is not in the repository": r"(?<![\w-])(kubernetes-client|style-anchors|tags|design)\.md\b",
-    "a path of one machine": r"(?<![\w.])/(work|home|root|Users)/\w",
+    "a document by its number": (r"\bseeds? (docs? )?0\d\d\b|\bseeds/", ("seed",)),
+    "an issue that is not named as PROJECT#N": (r"\bissues?( item)? #?\d+\b|\bissue, item \d", ("issue",)),
+    "a page of docs/reference without its path": (
+        r"(?<![\w/(\[-])(ibm-cloud|aws|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)",
+        (".md", "capi-contract"),
+    ),
+    "a page that is not in the repository": (
+        r"(?<![\w-])(kubernetes-client|style-anchors|tags|design)\.md\b",
+        (".md",),
+    ),
+    "a path of one machine": (
+        r"(?<![\w.])/(work|home|root|Users)/\w",
+        ("/work/", "/home/", "/root/", "/users/"),
+    ),
 }
+"""The pattern of each, and the words of which any match has one: most files have none of them, and the patterns of all
+files take five CPU-seconds."""
 
 _RETIRED = """
 Work Pass Tools Pace Memory marking syncing attested bears_birth born_here birth_words testified reconsider rehearsal
@@ -91,8 +103,13 @@ def _rows(page: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("what", PRIVATE)
 def test_nothing_is_cited_that_is_not_public(what: str) -> None:
-    pattern = re.compile(PRIVATE[what], re.IGNORECASE)
-    found = {f"{_name(path)}: {hit[0]!r}" for path in _files() for hit in pattern.finditer(_text(path))}
+    pattern, words = PRIVATE[what]
+    found = {
+        f"{_name(path)}: {hit[0]!r}"
+        for path in _files()
+        if any(word in _text(path).lower() for word in words)
+        for hit in re.finditer(pattern, _text(path), re.IGNORECASE)
+    }
     assert found == set(), f"cite the vendor's page, PROJECT#N, or a page of docs/ instead of {what}"
 
 

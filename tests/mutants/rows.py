@@ -148,7 +148,7 @@ def _names(statement: ast.stmt) -> set[str]:
 
 def reached_by(tree: ast.Module, edited: range) -> frozenset[int]:
     """Return the lines of the edited statements; for code that runs at import, all lines of the file's functions."""
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = _functions(tree)
     around = [each for each in functions if each.body[0].lineno <= edited.start <= _end(each)]
     if not around:
         return frozenset(line for each in functions for line in range(each.body[0].lineno, _end(each) + 1))
@@ -159,6 +159,12 @@ def reached_by(tree: ast.Module, edited: range) -> frozenset[int]:
             innermost = min(covering, key=lambda each: _end(each) - each.lineno)
             found.update(range(innermost.lineno, _head(innermost) + 1))
     return frozenset(found)
+
+
+@functools.lru_cache(maxsize=8)
+def _functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Walk a tree once for all its edits, none of which adds a function or takes one away."""
+    return [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def _end(node: ast.stmt) -> int:
