@@ -59,6 +59,12 @@ def _call_after_delete(kind: str) -> int:
     return next(number for number, call in enumerate(calls) if call.operation == DELETES[kind]) + 1
 
 
+def _go_on(life: AwsLife) -> None:
+    """Passes until one ends at rest. That it stays so is judged where :meth:`Course.create` or a family is run."""
+    while not ((done := life.once()) and done.at_rest):
+        life.world.clock.advance(max(done.after, 0.001) if done else 0.001)
+
+
 def _key(life: AwsLife, kind: str) -> NodeKey:
     (key,) = (each for each in life.journal.entries if each.kind == kind)
     return key
@@ -111,7 +117,7 @@ def test_a_load_balancer_that_somebody_made_anew_by_hand_is_not_taken_for_ours()
     """Deleted and made again in the cloud, between two looks: without our marks, and in the way of ours."""
     world = AwsWorld()
     life = world.begin()
-    life.create()
+    _go_on(life)
     ours = life.journal.entries[_key(life, "classic-load-balancer")].id
     world.neighbours.remove(ours)
     world.neighbours.namesake("classic-load-balancer")
@@ -129,7 +135,7 @@ def test_whoever_edits_the_object_does_not_make_another_load_balancer_of_our_nam
     """What tells it from ours is signed with the id."""
     world = AwsWorld()
     life = world.begin()
-    life.create()
+    _go_on(life)
     key = _key(life, "classic-load-balancer")
     ours = life.journal.entries[key]
     world.neighbours.remove(ours.id)
@@ -214,8 +220,7 @@ def _tags_there(life: AwsLife, ident: str) -> list[set[str]]:
 def test_what_the_index_still_shows_of_ours_proves_nothing_of_what_came_after(kind: str) -> None:
     life = WORLDS[kind]().begin()
     assert isinstance(life, AwsLife)
-    life.create()
-    life.watch()
+    _go_on(life)
     ident = life.journal.entries[_key(life, kind)].id
     Swap(life, kind, faults.Crash("at the delete"))
     life.delete()
@@ -226,10 +231,10 @@ def _with_surplus_bucket() -> tuple[AwsLife, NodeKey, Entry]:
     """A cluster at rest whose spec does not want its bucket any more."""
     life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
-    life.create()
+    _go_on(life)
     key = _key(life, "s3-bucket")
     life.edit(s3Bucket=None)
-    life.settle()
+    _go_on(life)
     return life, key, life.journal.entries[key]
 
 
@@ -264,7 +269,7 @@ def test_a_failed_read_of_the_tags_does_not_make_a_bucket_ours() -> None:
     """Ours has lost its tags, and its record is one of marks that were not read back yet."""
     life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
-    life.create()
+    _go_on(life)
     key = _key(life, "s3-bucket")
     entry, ident = life.journal.entries[key], life.journal.entries[key].id
     life.rewrite(life.journal.put(key, replace(entry, state=RecordState.RECORDED)))
@@ -281,7 +286,7 @@ def test_a_bucket_of_another_account_that_has_got_the_name_holds_nothing_up() ->
     keys = {**Settings().access_keys, "AKIAOTHEROTHEROTHER1": other}
     life = partial(WITH_A_BUCKET, settings=Settings(access_keys=keys))().begin()
     assert isinstance(life, AwsLife)
-    life.create()
+    _go_on(life)
     ident = life.journal.entries[_key(life, "s3-bucket")].id
 
     async def taken(answer: Answer, call: Call) -> Any:
@@ -405,8 +410,7 @@ def test_a_lost_delete_of_a_bucket_without_our_owners_marks_takes_effect_before_
     """The object is being deleted. The mark of our create was read, and shows nothing of what has the name later."""
     life = WITH_A_BUCKET().begin()
     assert isinstance(life, AwsLife)
-    life.create()
-    life.watch()
+    _go_on(life)
     ident = life.journal.entries[_key(life, "s3-bucket")].id
     lost: list[str] = []
 
