@@ -46,6 +46,7 @@ class Rule:
     program: cel.Program
     transition: bool
     message: str
+    told: str
     message_program: cel.Program | None
     field_path: str
     reason: str
@@ -89,14 +90,17 @@ class Rules:
             return None
         names = {name for rule in rules for name in rule.names()}
         functions = {name: function for name, function in FUNCTIONS.items() if name in names}
-        return _Node(schema, tuple(rules), "oldSelf" in names, functions, properties, values, elements)
+        texts = (text for rule in rules for text in (rule.source, rule.told))
+        return _Node(
+            schema, tuple(rules), "oldSelf" in names, _find_reads(texts), functions, properties, values, elements
+        )
 
     def _rule(self, given: Mapping[str, Any], path: str) -> Rule | None:
         source = str(given.get("rule", "")).strip()
         try:
             program = compile_expression(source, _VARIABLES)
-            told = given.get("messageExpression")
-            message_program = compile_expression(str(told), _VARIABLES) if told else None
+            told = str(given.get("messageExpression") or "")
+            message_program = compile_expression(told, _VARIABLES) if told else None
         except (ValueError, RuntimeError) as problem:
             reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             self.unenforceable.append(f"the rule {source!r} at {path or 'the root'} is not enforced here: {reason}")
@@ -106,6 +110,7 @@ class Rules:
             program=program,
             transition="oldSelf" in program.variables(),
             message=str(given.get("message") or f"failed rule: {source}"),
+            told=told,
             message_program=message_program,
             field_path=str(given.get("fieldPath") or ""),
             reason=str(given.get("reason") or _REASONS[0]),
@@ -116,13 +121,14 @@ class Rules:
 class _Node:
     """A node of a schema with rules on it or below it.
 
-    Its rules see the old value only if one ``compares`` with it, and the ``functions`` that one calls: an evaluation
-    converts all it is given, which takes longer than the rules.
+    Its rules see the old value only if one ``compares`` with it, the properties that one ``reads``, and the
+    ``functions`` that one calls: an evaluation converts all it is given, which takes longer than the rules.
     """
 
     schema: Schema
     rules: tuple[Rule, ...]
     compares: bool
+    reads: _Reads
     functions: dict[str, Callable[..., Any]]
     properties: Mapping[str, _Node]
     values: _Node | None
@@ -156,9 +162,9 @@ class _Node:
     def _own_errors(self, rules: Iterable[Rule], value: Any, old: Any, path: str) -> Iterator[FieldError]:
         import cel
 
-        variables = {"self": to_cel(value, self.schema)}
+        variables = {"self": to_cel(_select_read(value, self.reads), self.schema)}
         if old is not None and self.compares:
-            variables["oldSelf"] = to_cel(old, self.schema)
+            variables["oldSelf"] = to_cel(_select_read(old, self.reads), self.schema)
         context = cel.Context(variables, self.functions)
         for rule in rules:
             if rule.transition and old is None:
@@ -200,6 +206,35 @@ class _Node:
             return None
         identity = [element.get(key) for key in keys]
         return next((each for each in old if [each.get(key) for key in keys] == identity), None)
+
+
+_Reads = dict[str, Any]
+"""The properties that rules read of a value, with those of each; one without a name stands for all."""
+_READ = re.compile(r"(\bhas\s*\(\s*)?\b(?:self|oldSelf)\b((?:\s*\.\s*\w+\b(?!\s*\())*)(\s*\))?")
+"""A path from a value down to where something else than a property is asked for, and whether only ``has`` asks."""
+
+
+def _find_reads(texts: Iterable[str]) -> _Reads:
+    """Find what expressions read, of the new value and of the old one; ``has`` reads nothing of what it finds."""
+    found: _Reads = {}
+    for asked, path, closed in (match.groups() for text in texts for match in _READ.finditer(text)):
+        below = found
+        for name in _NAME.findall(path):
+            below = below.setdefault(name, {})
+        if not (asked and closed):
+            below[""] = {}
+    return found
+
+
+_NAME = re.compile(r"\w+")
+
+
+def _select_read(value: Any, reads: _Reads) -> Any:
+    """Return of a value what is read: no rule reads the rows of a status, or who owns each field."""
+    if "" in reads or not isinstance(value, Mapping):
+        return value
+    named = ((name, name if name in reads else escaped(name), each) for name, each in value.items())
+    return {name: _select_read(each, reads[key]) for name, key, each in named if key in reads}
 
 
 @lru_cache(maxsize=4096)  # a CRD is compiled to be checked and to be served, and many rules occur in several places

@@ -96,6 +96,13 @@ def rules(rule: str, schema: dict[str, Any] | None = None, **more: Any) -> Rules
         ("isIP(self.text)", {"text": "::1"}, {"text": "x"}),
         ("self.text.matches('^a+$')", {"text": "aa"}, {"text": "b"}),
         ("self.list.isSorted()", {"list": [1, 2]}, {"list": [2, 1]}),
+        ("self.all(key, key != 'b')", {"a": 1}, {"b": 1}),
+        ("size(self) == 1", {"a": 1}, {"a": 1, "b": 1}),
+        ("has( self.a ) && self.a == {'b': 1}", {"a": {"b": 1}}, {"a": {"b": 1, "c": 1}}),
+        ("has(self.a.b) && self.a.b.c == 1", {"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}}),
+        ("has(self.a) && [self.a].all(x, has(x.b))", {"a": {"b": {}}}, {"a": {"c": 1}}),
+        ("self.a['b'] == 1", {"a": {"b": 1}}, {"a": {"b": 2}}),
+        ("self.a.b.exists(key, key == 'c')", {"a": {"b": {"c": 1}}}, {"a": {"b": {"d": 1}}}),
         ("self.?text.orValue('a') == 'a'", {}, None),
     ],
 )
@@ -125,6 +132,15 @@ def test_the_fixed_message_is_told_where_the_expression_gives_none(expression: s
     """https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#the-messageexpression-field"""
     (error,) = rules("self.a > 1", message="fixed", messageExpression=expression).errors({"a": 1}, None)
     assert error.body.endswith("fixed")
+
+
+def test_rules_and_messages_read_properties_by_their_escaped_names() -> None:
+    schema = {"properties": {name: {"properties": {"in": {"type": "integer"}}} for name in ("a-b", "c")}}
+    compiled = rules("self.a__dash__b.__in__ > oldSelf.c.__in__", schema, messageExpression="string(self.c.__in__)")
+    old = {"a-b": {"in": 1}, "c": {"in": 2}}
+    assert compiled.errors({**old, "a-b": {"in": 3}}, old) == []
+    (error,) = compiled.errors({"a-b": {"in": 2}, "c": {"in": 7}}, old)
+    assert error.body.endswith(": 7")
 
 
 def test_a_rule_that_fails_to_run_refuses() -> None:

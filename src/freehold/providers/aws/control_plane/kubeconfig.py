@@ -8,7 +8,6 @@ runs the AWS CLI or aws-iam-authenticator with their own credentials.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -119,4 +118,4 @@ def _write(access: ClusterAccess, user: str, credentials: Mapping[str, Any]) -> 
         "contexts": [{"name": context, "context": {"cluster": access.eks_name, "user": user}}],
         "current-context": context,
     }
-    return str(yaml.safe_dump(config, sort_keys=False, width=math.inf))
+    return str(yaml.dump(config, Dumper=yaml.CSafeDumper, sort_keys=False, width=-1))  # -1: no limit
