@@ -29,6 +29,7 @@ from freehold.providers.aws.managed_cluster.types.spec import AWSManagedCluster
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
+from harness.rows import over_rows
 from harness.schemas import Schema, narrower, schema_of
 
 RECONCILED = (AWS_CLUSTERS, AWS_MACHINES, AWS_MANAGED_CONTROL_PLANES)
@@ -160,7 +161,7 @@ def early(kind: ServedKind) -> set[str]:
     }.get(kind.kind, set(EARLY_IDENTITIES))
 
 
-KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
+KINDS = over_rows("kind", AWS_KINDS, ids=[kind.kind for kind in AWS_KINDS])
 
 
 @KINDS
