@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +142,14 @@ EARLY_STATUS = {f"{each}.{f}{m}" for each in _STATUS for f in ("cidrBlocks", "ip
 """The operator writes the status; the bounds are those of the spec."""
 
 
-def upstream(kind: ServedKind) -> dict[str, Any]:
-    crd: dict[str, Any] = yaml.safe_load((CAPA / f"{kind.plural}.v1beta2.crd.yaml").read_text(encoding="utf-8"))
+@cache
+def read_upstream(plural: str) -> dict[str, Any]:
+    crd: dict[str, Any] = yaml.safe_load((CAPA / f"{plural}.v1beta2.crd.yaml").read_text(encoding="utf-8"))
     return crd
+
+
+def upstream(kind: ServedKind) -> dict[str, Any]:
+    return read_upstream(kind.plural)
 
 
 def early(kind: ServedKind) -> set[str]:
