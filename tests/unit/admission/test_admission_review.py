@@ -15,6 +15,7 @@ from freehold.engine.journal import Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.kube.stepping import run_blocking
 from freehold.providers.aws.control_plane.keys import CLUSTER
+from harness.rows import over_rows
 
 Json = dict[str, Any]
 GROUP = "infrastructure.cluster.x-k8s.io"
@@ -204,7 +205,7 @@ JUNK: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("body", JUNK.values(), ids=JUNK.keys())
+@over_rows("body", JUNK.values(), ids=JUNK.keys())
 def test_junk_is_no_review(body: Any) -> None:
     with pytest.raises(NotAReview):
         parse_review(body)

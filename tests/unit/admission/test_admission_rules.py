@@ -12,6 +12,7 @@ from freehold.api import names
 from freehold.api.feature_gates import DEFAULT_GATES, FeatureGate
 from freehold.providers.registry import PROVIDERS
 from harness.bad_input import BadInput, read_bad_input
+from harness.rows import over_rows
 
 Json = dict[str, Any]
 GATES = DEFAULT_GATES | {FeatureGate.BOOTSTRAP_FORMAT_IGNITION}
@@ -81,7 +82,7 @@ def sentences(raw: Json) -> tuple[str, ...]:
     return tuple(map(str, RULES.judge(group, raw["kind"], raw).problems))
 
 
-@pytest.mark.parametrize("case", INPUT.values(), ids=INPUT.keys())
+@over_rows("case", INPUT.values(), ids=INPUT.keys())
 def test_bad_input_of_the_tree_is_refused_as_the_reconciler_refuses_it(case: BadInput) -> None:
     if case.name in NEEDS_AN_ANSWER:
         assert case.problems and sentences(case.raw) == ()

@@ -28,6 +28,7 @@ from freehold.tags.policy.tag_request import Defaults, parse_request
 from freehold.tags.policy.validation import problems
 from freehold_apiserver.custom import CustomStrategy
 from harness.metadata import EXAMPLES
+from harness.rows import over_rows
 
 """The proposal's two, unmodified."""
 
@@ -161,7 +162,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@over_rows("case", REFUSED)
 def test_schema_and_controller_refuse_with_the_path(case: str) -> None:
     """The controller is for servers without CEL."""
     kind, spec, path, said = REFUSED[case]
@@ -217,7 +218,7 @@ BY_THE_CONTROLLER_TOO: dict[str, tuple[str, dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BY_THE_CONTROLLER_TOO)
+@over_rows("case", BY_THE_CONTROLLER_TOO)
 def test_schema_and_controller_refuse_tags_in_the_same_sentence(case: str) -> None:
     """Also in a list of operations, where they would slip through otherwise; and of objects that are stored already."""
     kind, tags, sentence = BY_THE_CONTROLLER_TOO[case]
@@ -231,7 +232,7 @@ def test_schema_and_controller_refuse_tags_in_the_same_sentence(case: str) -> No
         assert at in told and f"{sentence} (" in told
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("kind", "spec", "path", "sentence"),
     [
         ("AWSMetadata", {"opcode": "replace"}, "spec.opcode", sentences.UNKNOWN_OPCODE),
@@ -307,7 +308,7 @@ def test_a3_opcodes_of_the_schema_are_those_of_the_decision(opcode: str) -> None
     assert parse_opcode(opcode) in Opcode
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "text",
     ["10m", "1h30m", ".5h", "1.s", "90s", "10", "", "-1m", "1d", "m", "10m ", "1µs", "30s", "29.9s", "29s1000ms"],
 )

@@ -15,6 +15,7 @@ from freehold.providers.ibm.powervs.create_infra import CreateInfra, create_infr
 from freehold.providers.ibm.powervs.types.spec import IBMPowerVSClusterSpec, Tag
 from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus, ResourceReference
 from freehold.providers.ibm.powervs.types.vpc import Subnet
+from harness.rows import over_rows
 from harness.schemas import crd_of, powervs_spec
 
 HEALTH = {"delay": 5, "retries": 2, "timeout": 2, "type": "tcp"}
@@ -92,7 +93,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("spec, field, sentence", REFUSED.values(), ids=REFUSED.keys())
+@over_rows(("spec", "field", "sentence"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(InvalidObject) as refusal:
         powervs_spec({"spec": spec})
@@ -100,7 +101,7 @@ def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any],
     assert str(refusal.value) == f"{field}: {sentence}"
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@over_rows("case", REFUSED)
 def test_the_schema_refuses_it_at_apply_time_too(case: str) -> None:
     """An error at apply time is better than a condition later; rules over several fields are in CEL."""
     spec, field, _ = REFUSED[case]

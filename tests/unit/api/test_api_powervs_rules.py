@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from freehold_apiserver.custom import CustomStrategy
+from harness.rows import over_rows
 from harness.schemas import crd_of, powervs_spec
 
 
@@ -61,7 +62,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "field", "said"), REFUSED.values(), ids=REFUSED.keys())
+@over_rows(("spec", "field", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_work_is_refused_at_apply_time(
     strategy: CustomStrategy, spec: dict[str, Any], field: str, said: str
 ) -> None:
@@ -69,7 +70,7 @@ def test_what_cannot_work_is_refused_at_apply_time(
     assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
 
 
-@pytest.mark.parametrize(("spec", "field", "said"), REFUSED.values(), ids=REFUSED.keys())
+@over_rows(("spec", "field", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_an_object_from_before_the_rule_stays_usable(
     strategy: CustomStrategy, spec: dict[str, Any], field: str, said: str
 ) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from freehold.api.schema_lint import RULES, SchemaFinding, lint
 from freehold.api.structural import NotStructural, build_structural_schema, read_field_docstrings
+from harness.rows import over_rows
 
 
 class Leaf(BaseModel):
@@ -67,7 +68,7 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("field", ROWS)
+@over_rows("field", ROWS)
 def test_a_type_is_translated(field: str) -> None:
     assert build_structural_schema(Everything)["properties"][field] == ROWS[field]
 
@@ -191,7 +192,7 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("rule, node", FAULTS.values(), ids=FAULTS.keys())
+@over_rows(("rule", "node"), FAULTS.values(), ids=FAULTS.keys())
 def test_the_lint_finds_what_the_api_server_would_refuse(rule: str, node: dict[str, Any]) -> None:
     assert rule in {finding.rule for finding in lint(field(node)) if finding.path == "it"}
 

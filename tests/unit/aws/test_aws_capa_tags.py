@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from freehold.providers.aws.tags import capa_tags as capa
 from freehold.providers.aws.types.rules import aws_tag_problems
+from harness.rows import over_rows
 
 OWN = {"sigs.k8s.io/cluster-api-provider-aws/cluster/c": "owned"}
 CLOUD_PROVIDER = {"kubernetes.io/cluster/c": "owned"}
@@ -61,7 +60,7 @@ EXACT: dict[str, tuple[capa.CapaTags, dict[str, str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", EXACT)
+@over_rows("what", EXACT)
 def test_the_tags_are_capas(what: str) -> None:
     resource, expected = EXACT[what]
     assert resource.to_tags("c") == expected

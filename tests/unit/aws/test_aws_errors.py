@@ -25,6 +25,7 @@ from freehold.providers.aws.kind_facts import KINDS, OTHER_OPERATIONS
 from freehold_sim.faults import Effect as Trouble
 from freehold_sim.faults import Fault
 from harness.aws_account import AwsAccount
+from harness.rows import over_rows
 
 
 def _said(
@@ -122,7 +123,7 @@ def _failure(code: str, operation: str = "CreateVpc", service: str = "ec2", stat
     return errors.AwsFailure(status, code, "no", service, operation)
 
 
-@pytest.mark.parametrize(("code", "error"), ROWS, ids=[code for code, _ in ROWS])
+@over_rows(("code", "error"), ROWS, ids=[code for code, _ in ROWS])
 def test_each_code_has_its_class(code: str, error: type[engine_errors.CloudError]) -> None:
     """The class says what the engine does next (docs/reference/reliability.md R12 to R18)."""
     found = _said(code)
@@ -137,7 +138,7 @@ def test_no_code_has_two_rows() -> None:
 OF_EVERY_OPERATION = [rule for rule in errors.RULES if not rule.operations and not rule.words]
 
 
-@pytest.mark.parametrize("rule", OF_EVERY_OPERATION, ids=lambda rule: rule.codes[0])
+@over_rows("rule", OF_EVERY_OPERATION, ids=[rule.codes[0] for rule in OF_EVERY_OPERATION])
 def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.AwsErrorRule) -> None:
     """What no row names could be moved to another class, and no test would tell."""
     rows = {code for code, error in ROWS if error is rule.error}
@@ -147,7 +148,7 @@ def test_each_code_and_each_pattern_of_the_table_has_its_row(rule: errors.AwsErr
     assert {pattern for pattern in rule.codes if not any(fnmatchcase(code, pattern) for code in decided)} == set()
 
 
-@pytest.mark.parametrize("code", CODES[engine_errors.Unknown].split())
+@over_rows("code", CODES[engine_errors.Unknown].split())
 def test_what_aws_failed_to_read_is_asked_again(code: str) -> None:
     assert type(_said(code, "DescribeVpcs", status=500, effect=Effect.READ)) is engine_errors.Unavailable
 
@@ -226,7 +227,7 @@ SOME_OPERATIONS: list[tuple[str, str, str, type[engine_errors.CloudError]]] = [
 other credentials do not. Of a create in EKS, in use means that the name is taken."""
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("code", "operation", "text", "error"), SOME_OPERATIONS, ids=[f"{row[0]} of {row[1]}" for row in SOME_OPERATIONS]
 )
 def test_what_some_operations_mean_by_a_code(

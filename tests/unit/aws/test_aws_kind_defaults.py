@@ -12,6 +12,7 @@ from freehold.providers.aws.registry import aws_kinds
 from freehold.providers.aws.session import AwsSession
 from freehold_sim.aws.models import service
 from harness.aws_account import KEYS, REGION
+from harness.rows import over_rows
 
 TOLD_BY_THEIR_BIRTH_MARK = {"vpc", "internet-gateway", "elastic-ip"}
 """A second create makes a second one: neither a client token nor a natural key keeps it (aws.md#kinds)."""
@@ -22,7 +23,7 @@ def registry() -> Registry:
     return aws_kinds(AwsClient(AwsSession(KEYS, REGION), InlinePort()))
 
 
-@pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])
+@over_rows("facts", KINDS, ids=[kind.name for kind in KINDS])
 def test_a_create_is_repeated_under_its_token_or_told_by_key_or_mark(registry: Registry, facts: KindFacts) -> None:
     expected = Dedupe.KEY if facts.name not in TOLD_BY_THEIR_BIRTH_MARK else Dedupe.NONCE
     kind = registry[facts.name]
@@ -36,7 +37,7 @@ def test_a_create_is_in_doubt_for_two_minutes_and_a_token_protects_for_an_hour(r
     assert max(kind.creation.token_life for kind in registry.values()) <= 3600.0
 
 
-@pytest.mark.parametrize("facts", KINDS, ids=[kind.name for kind in KINDS])
+@over_rows("facts", KINDS, ids=[kind.name for kind in KINDS])
 def test_a_person_is_told_a_command_of_the_aws_cli_that_deletes_it(registry: Registry, facts: KindFacts) -> None:
     """What a delete keeps can be deleted by nothing else, once its object has gone."""
     operation = service(facts.service).operation(facts.delete)

@@ -32,6 +32,7 @@ from freehold.providers.aws.kinds import (
 from freehold.providers.aws.registrations import REGISTRATION
 from freehold_sim.aws.services import OPERATIONS as SERVED
 from harness.findings import FINDING
+from harness.rows import over_rows
 
 NAMES = [kind.name for kind in KINDS]
 EKS_MEMBERS = ("resourcesVpcConfig", "accessConfig", "kubernetesNetworkConfig")
@@ -54,8 +55,7 @@ def _members(kind: KindFacts) -> dict[str, Any]:
     return members
 
 
-def _kinds(test: Any) -> Any:
-    return pytest.mark.parametrize("kind", KINDS, ids=NAMES)(test)
+_kinds = over_rows("kind", KINDS, ids=NAMES)
 
 
 @_kinds

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from freehold.providers.aws.errors import RULES, AwsErrorRule
 from freehold.providers.aws.kind_facts import KINDS, KindFacts
 from freehold.providers.aws.permissions.policies import BOUND_ACTIONS, iam_action
+from harness.rows import over_rows
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/aws.md").read_text(encoding="utf-8")
 API = {
@@ -62,7 +61,7 @@ def part_rows(kind: KindFacts) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+@over_rows("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_the_page_has_the_rows_of_each_kind(kind: KindFacts) -> None:
     section = _section("Kinds")
     assert kind_row(kind) in section

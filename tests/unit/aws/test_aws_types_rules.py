@@ -11,6 +11,7 @@ import yaml
 from botocore.session import Session
 
 from freehold_apiserver.custom import CustomStrategy
+from harness.rows import over_rows
 from harness.schemas import crd_of
 
 Json = dict[str, Any]
@@ -132,7 +133,7 @@ KEPT: dict[str, tuple[Json, Json, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "field", "said"), KEPT.values(), ids=KEPT.keys())
+@over_rows(("old", "new", "field", "said"), KEPT.values(), ids=KEPT.keys())
 def test_what_upstream_does_not_let_change_is_refused(
     clusters: CustomStrategy, old: Json, new: Json, field: str, said: str
 ) -> None:
@@ -141,7 +142,7 @@ def test_what_upstream_does_not_let_change_is_refused(
     assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
 
 
-@pytest.mark.parametrize(("old", "new"), [row[:2] for row in KEPT.values()], ids=KEPT.keys())
+@over_rows(("old", "new"), [row[:2] for row in KEPT.values()], ids=KEPT.keys())
 def test_anything_may_be_corrected_while_nothing_is_on_record(clusters: CustomStrategy, old: Json, new: Json) -> None:
     """A slip of the pen would hold the object for ever otherwise."""
     after, before = {"region": "us-east-1", **new}, {"region": "us-east-1", **old}

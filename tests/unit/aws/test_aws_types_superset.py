@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from freehold.providers.aws.managed_cluster.types.spec import AWSManagedCluster
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold.providers.crds import SERVED
 from freehold_apiserver.custom import CustomStrategy
+from harness.rows import over_rows
 from harness.schemas import Schema, narrower, schema_of
 
 RECONCILED = (AWS_CLUSTERS, AWS_MACHINES, AWS_MANAGED_CONTROL_PLANES)
@@ -140,9 +142,14 @@ EARLY_STATUS = {f"{each}.{f}{m}" for each in _STATUS for f in ("cidrBlocks", "ip
 """The operator writes the status; the bounds are those of the spec."""
 
 
-def upstream(kind: ServedKind) -> dict[str, Any]:
-    crd: dict[str, Any] = yaml.safe_load((CAPA / f"{kind.plural}.v1beta2.crd.yaml").read_text(encoding="utf-8"))
+@cache
+def read_upstream(plural: str) -> dict[str, Any]:
+    crd: dict[str, Any] = yaml.safe_load((CAPA / f"{plural}.v1beta2.crd.yaml").read_text(encoding="utf-8"))
     return crd
+
+
+def upstream(kind: ServedKind) -> dict[str, Any]:
+    return read_upstream(kind.plural)
 
 
 def early(kind: ServedKind) -> set[str]:
@@ -160,7 +167,7 @@ def early(kind: ServedKind) -> set[str]:
     }.get(kind.kind, set(EARLY_IDENTITIES))
 
 
-KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
+KINDS = over_rows("kind", AWS_KINDS, ids=[kind.kind for kind in AWS_KINDS])
 
 
 @KINDS

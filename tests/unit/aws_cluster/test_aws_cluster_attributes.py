@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import pytest
-
 from freehold.engine.port import InlinePort
 from freehold.engine.resources import NodeKey, Request
 from freehold.providers.aws.calls import AwsClient
@@ -19,6 +17,7 @@ from harness import aws_control_plane
 from harness.aws_account import KEYS
 from harness.aws_graphs import requests
 from harness.aws_specs import NAMES, REGION, Spec, cluster, facts, wanted
+from harness.rows import over_rows
 
 REGISTRY = aws_kinds(AwsClient(AwsSession(KEYS, REGION), InlinePort()))
 EVERYTHING: Spec = {
@@ -113,7 +112,7 @@ CONTROL_PLANE: Spec = {
     "addons": [{"name": "vpc-cni", "version": "v1"}],
     "accessEntries": [{"principalARN": "arn:aws:iam::111122223333:role/admins"}],
 }
-EVERY_KIND = pytest.mark.parametrize("facts_of", KINDS, ids=[kind.name for kind in KINDS])
+EVERY_KIND = over_rows("facts_of", KINDS, ids=[kind.name for kind in KINDS])
 
 
 @EVERY_KIND
@@ -127,17 +126,15 @@ def test_a_driver_changes_what_the_table_says_and_reports_the_rest(facts_of: Kin
     assert fixed <= {*facts_of.by_person, *facts_of.immutable}
 
 
-@pytest.mark.parametrize("facts_of", [kind for kind in KINDS if kind.name != "bootstrap-secret"], ids=lambda k: k.name)
-def test_whatever_a_cluster_asks_for_is_in_the_table(facts_of: KindFacts) -> None:
+@over_rows("name", [kind.name for kind in KINDS if kind.name != "bootstrap-secret"])
+def test_whatever_a_cluster_asks_for_is_in_the_table(name: str) -> None:
     """A new key of a request is compared with nothing until it has its place here."""
-    asked = list(
-        asked_of_control_plane(facts_of.name) if facts_of.name in OF_CONTROL_PLANES else asked_of(facts_of.name)
-    )
-    label = {"name"} if "name" not in MEMBERS[facts_of.name] else set()
+    asked = list(asked_of_control_plane(name) if name in OF_CONTROL_PLANES else asked_of(name))
+    label = {"name"} if "name" not in MEMBERS[name] else set()
     assert asked
     for request in asked:
-        more = BORN_WITH.get(facts_of.name, set()) | HOW.get(facts_of.name, set())
-        assert request.keys() - more - label <= MEMBERS[facts_of.name].keys()
+        more = BORN_WITH.get(name, set()) | HOW.get(name, set())
+        assert request.keys() - more - label <= MEMBERS[name].keys()
 
 
 def asked_of(kind: str) -> Iterator[Request]:

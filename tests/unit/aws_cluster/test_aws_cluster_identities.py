@@ -15,6 +15,7 @@ from freehold.providers.aws.types.identity import AWSClusterControllerIdentitySp
 from freehold.providers.aws.types.kinds import AWS_IDENTITIES
 from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.custom import CustomStrategy
+from harness.rows import over_rows
 from harness.schemas import schema_of
 
 IDENTITY = CallerIdentity("AWSClusterRoleIdentity", "deployer")
@@ -56,7 +57,7 @@ USES: dict[str, tuple[dict[str, Any], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "allowed"), USES.values(), ids=USES.keys())
+@over_rows(("spec", "allowed"), USES.values(), ids=USES.keys())
 def test_an_identity_is_for_the_namespaces_that_it_allows(spec: dict[str, Any], allowed: bool) -> None:
     """As in upstream; a mistake on the open side would hand an account to every namespace."""
     parsed = parse(AWSClusterControllerIdentitySpec, spec, at="spec")

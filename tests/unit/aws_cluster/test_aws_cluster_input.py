@@ -20,6 +20,7 @@ from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold_apiserver.cel_rules import Rules
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_specs import NAMES, REGION, SUBNET, VPC, ZONES, Spec, cluster, decide, facts, rule
+from harness.rows import over_rows
 from harness.schemas import schema_of
 
 STRATEGY = CustomStrategy(schema_of(build_crd(AWS_CLUSTERS)), has_status=True)
@@ -149,7 +150,7 @@ KNOWN_AT_APPLY: dict[str, tuple[Spec, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", KNOWN_AT_APPLY)
+@over_rows("case", KNOWN_AT_APPLY)
 def test_what_a_rule_can_know_is_refused_at_apply_time_and_in_a_condition(case: str) -> None:
     """The condition is for an object that no rule has seen: stored before, or by an API server without CEL."""
     spec, field, said = KNOWN_AT_APPLY[case]
@@ -159,7 +160,7 @@ def test_what_a_rule_can_know_is_refused_at_apply_time_and_in_a_condition(case: 
     assert problem.startswith(field) and (case == "long value" or said in problem)
 
 
-@pytest.mark.parametrize("case", KNOWN_AT_APPLY)
+@over_rows("case", KNOWN_AT_APPLY)
 def test_an_object_from_before_a_rule_stays_usable(case: str) -> None:
     """Writes that leave the field alone pass: its finalizer could not be removed otherwise."""
     spec, _, _ = KNOWN_AT_APPLY[case]
@@ -490,7 +491,7 @@ KNOWN_LATER: dict[str, tuple[Spec, AWSClusterFacts, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", KNOWN_LATER)
+@over_rows("case", KNOWN_LATER)
 def test_the_rest_is_said_before_anything_is_created(case: str) -> None:
     spec, known, said = KNOWN_LATER[case]
     found = problems(spec, known)

@@ -44,6 +44,7 @@ from harness.aws_specs import (
     with_defaults,
     without_defaults,
 )
+from harness.rows import over_rows
 from harness.schemas import schema_of
 
 LEAST: Spec = {"region": REGION}
@@ -275,7 +276,7 @@ CHANGES: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "value"), CHANGES.values(), ids=CHANGES.keys())
+@over_rows(("path", "value"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_change_is_another_wish(path: str, value: Any) -> None:
     """Otherwise the tests above would hold for a wish that forgets everything."""
     changed = copy.deepcopy(LEAST)
@@ -509,8 +510,8 @@ EDITS: dict[str, Spec] = {
 }
 
 
-@pytest.mark.parametrize("zones", [ZONES, ("eu-central-1d", *ZONES), ("eu-central-1d", "eu-central-1e"), ()], ids=str)
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+@over_rows("zones", [ZONES, ("eu-central-1d", *ZONES), ("eu-central-1d", "eu-central-1e"), ()])
+@over_rows("edit", EDITS.values(), ids=EDITS.keys())
 def test_derived_subnets_keep_zone_and_range(edit: Spec, zones: tuple[str, ...]) -> None:
     first = plan_of(LEAST)
     known = facts(zones or ZONES[:1], recorded=record_of(first))

@@ -16,6 +16,7 @@ from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
 from freehold_apiserver.custom import CustomStrategy
 from harness.aws_control_plane import NETWORK, ON_RECORD, control_plane, desired_of, wanted
+from harness.rows import over_rows
 from harness.schemas import crd_of
 
 Json = dict[str, Any]
@@ -138,13 +139,13 @@ def refusals(schema: CustomStrategy, new: Json, old: Json | None = None, status:
     return [str(each) for each in schema.validate(objects[0], objects[1] if old else None)]
 
 
-@pytest.mark.parametrize(("spec", "field", "said"), AT_APPLY.values(), ids=AT_APPLY.keys())
+@over_rows(("spec", "field", "said"), AT_APPLY.values(), ids=AT_APPLY.keys())
 def test_what_cannot_work_is_refused_at_apply_time(schema: CustomStrategy, spec: Json, field: str, said: str) -> None:
     (refusal,) = refusals(schema, control_plane(**spec))
     assert refusal.startswith(f"{field}: ") and said in refusal
 
 
-@pytest.mark.parametrize(("spec", "field", "said"), AT_APPLY.values(), ids=AT_APPLY.keys())
+@over_rows(("spec", "field", "said"), AT_APPLY.values(), ids=AT_APPLY.keys())
 def test_what_no_api_server_checked_is_refused_here(spec: Json, field: str, said: str) -> None:
     found = desired_of(control_plane(**spec))
     assert isinstance(found, RefusedSpec)
@@ -206,8 +207,8 @@ def test_what_a_cluster_keeps_cannot_be_changed(schema: CustomStrategy, old: Jso
 OF_EKS = ("the name", "the key", "that there is a key", "entries", "entries alone", "the version")
 
 
-@pytest.mark.parametrize("status", [RECORDED, {**LIVING, "phase": "Blocked"}], ids=["no cluster yet", "blocked"])
-@pytest.mark.parametrize("what", OF_EKS)
+@over_rows("status", [RECORDED, {**LIVING, "phase": "Blocked"}], ids=["no cluster yet", "blocked"])
+@over_rows("what", OF_EKS)
 def test_what_eks_refused_can_be_corrected(schema: CustomStrategy, what: str, status: Json) -> None:
     """A name that is taken, a version that skips one, a key that is not there: the condition says what to write."""
     old, new, _ = KEPT[what]

@@ -16,6 +16,7 @@ from freehold.providers.aws.control_plane.types.fields import AWS_MANAGED_CONTRO
 from freehold.providers.objects.around import Around
 from freehold.providers.objects.cloud_answers import Answer, NotThere
 from harness.aws_control_plane import NAME, ON_RECORD, OWN_ROLE, control_plane, request_of, wanted
+from harness.rows import over_rows
 
 Json = dict[str, Any]
 ADMINS = "arn:aws:iam::111122223333:role/admins"
@@ -90,7 +91,7 @@ WISHES: dict[str, tuple[Json, str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "attribute", "value"), WISHES.values(), ids=WISHES.keys())
+@over_rows(("spec", "attribute", "value"), WISHES.values(), ids=WISHES.keys())
 def test_each_wish_is_in_the_request(spec: Json, attribute: str, value: Any) -> None:
     assert cluster(**spec)[attribute] == value
 

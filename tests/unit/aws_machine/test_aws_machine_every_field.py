@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from freehold.api.served_fields import Serving, find_covering
 from freehold.engine.secret_values import find_references
 from freehold.providers.aws.machine.desired import WantedMachine
@@ -16,6 +14,7 @@ from freehold.providers.aws.machine.types.crd import AWS_MACHINES
 from freehold.providers.objects.adapter import Desired, RefusedSpec
 from freehold.providers.objects.cloud_answers import Answer
 from harness.aws_machine import PRIVATE, SUBNETS, VPC, asked_of, facts, machine, owner_machine
+from harness.rows import over_rows
 from unit.api.test_api_served_fields import leaves
 
 Json = dict[str, Any]
@@ -130,6 +129,6 @@ def _shown(found: Desired) -> object:
     return nodes, found.user_tags, [find_references(nodes[INSTANCE][0])], found.notes
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@over_rows("field", FIELDS)
 def test_a_field_is_acted_on_or_named(field: str) -> None:
     assert any(outcome(edited(base, field)) != outcome(base) for base in BASES if edited(base, field) != base), field

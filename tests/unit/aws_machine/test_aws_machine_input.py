@@ -28,6 +28,7 @@ from harness.aws_machine import (
     owner_machine,
     stored_cluster,
 )
+from harness.rows import over_rows
 from harness.schemas import crd_of
 
 Json = dict[str, Any]
@@ -160,7 +161,7 @@ BAD: dict[str, tuple[Json, Json, MachineFacts, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "owner", "known", "field", "said"), BAD.values(), ids=BAD.keys())
+@over_rows(("spec", "owner", "known", "field", "said"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_refused_by_name(spec: Json, owner: Json, known: MachineFacts, field: str, said: str) -> None:
     found = desired_of(machine(**spec), known, owner_machine(**owner))
     assert isinstance(found, RefusedSpec), found

@@ -24,6 +24,7 @@ from freehold.providers.aws.collectors.survey import AwsSurvey
 from freehold.providers.aws.identities import StaticKeys
 from freehold.providers.aws.session import AwsSession
 from freehold.providers.aws.tags.tagger import AwsTagger
+from harness.rows import over_rows
 
 CLUSTER = Workloads("prod", "vpc-1", "0a1b2c3d-1111-4222-8333-444455556666")
 OWNED = {"kubernetes.io/cluster/prod": "owned"}
@@ -102,8 +103,8 @@ def test_with_another_value_it_stays(what: str, key: str) -> None:
         assert not isinstance(verdict(changed), Delete)
 
 
-@pytest.mark.parametrize("what", [what for what, found in PROVEN.items() if found.network])
-@pytest.mark.parametrize("network", ["vpc-2", ""])
+@over_rows("what", [what for what, found in PROVEN.items() if found.network])
+@over_rows("network", ["vpc-2", ""])
 def test_what_is_in_another_network_or_in_none_stays(what: str, network: str) -> None:
     assert isinstance(verdict(replace(PROVEN[what], network=network)), Keep)
 
@@ -130,8 +131,8 @@ def test_a_name_a_description_and_a_state_are_proofs_too(what: str, change: dict
     assert "lacks" in found.why
 
 
-@pytest.mark.parametrize("what", PROVEN)
-@pytest.mark.parametrize(
+@over_rows("what", PROVEN)
+@over_rows(
     ("tag", "why"),
     [
         ({UUID: "0a1b2c3d-9999-4222-8333-444455556666"}, "marks of another owner"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from freehold.collection.selector import Selector, parse
+from harness.rows import over_rows
 
 LABELS = {"team": "red", "env": "test", "size": "3", "example.com/keep": ""}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "selects"),
     [
         ("team=red", True),

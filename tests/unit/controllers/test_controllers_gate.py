@@ -33,6 +33,7 @@ from freehold.providers.objects.gate import (
     owner_of,
     refers_to,
 )
+from harness.rows import over_rows
 
 FINALIZER = ibm_names.POWERVS_CLUSTER_FINALIZER
 INFRASTRUCTURE = ClusterLink.INFRASTRUCTURE
@@ -223,7 +224,7 @@ def test_machines_of_several_kinds_are_named() -> None:
     assert found == WaitForMachines("IBMPowerVSMachine m1, m2; BearPool p1 of this cluster must be deleted first")
 
 
-@pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
+@over_rows(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
 def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[GateDecision]) -> None:
     assert isinstance(decide(raw, around, POWERVS_CLUSTER), expected)
 
@@ -348,7 +349,7 @@ LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[GateDeci
 }
 
 
-@pytest.mark.parametrize(("raw", "served", "around", "expected"), LINKS.values(), ids=LINKS.keys())
+@over_rows(("raw", "served", "around", "expected"), LINKS.values(), ids=LINKS.keys())
 def test_decision_by_link(
     raw: dict[str, Any], served: ServedName, around: ClusterContext, expected: type[GateDecision]
 ) -> None:

@@ -25,6 +25,7 @@ from freehold.providers.objects.gate import (
     Release,
     decide,
 )
+from harness.rows import over_rows
 
 GROUP = names.INFRASTRUCTURE_GROUP
 PARENT = ParentName(GROUP, "v1beta2", "BearCluster", "bearclusters", ("region", "identityRef"))
@@ -127,13 +128,13 @@ WAITS: dict[str, tuple[dict[str, Any], ClusterContext, str]] = {
 }
 
 
-@pytest.mark.parametrize(("raw", "around", "reason"), WAITS.values(), ids=WAITS.keys())
+@over_rows(("raw", "around", "reason"), WAITS.values(), ids=WAITS.keys())
 def test_a_machine_waits(raw: dict[str, Any], around: ClusterContext, reason: str) -> None:
     decision = decide(raw, around, MACHINE)
     assert isinstance(decision, Hold) and decision.reason == reason and decision.message
 
 
-@pytest.mark.parametrize(("raw", "around", "reason"), WAITS.values(), ids=WAITS.keys())
+@over_rows(("raw", "around", "reason"), WAITS.values(), ids=WAITS.keys())
 def test_no_wait_blocks_a_delete(raw: dict[str, Any], around: ClusterContext, reason: str) -> None:
     leaving = {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
     assert decide(leaving, around, MACHINE) == Release(around.around)

@@ -25,6 +25,7 @@ from freehold.providers.objects.identity import (
 )
 from freehold.providers.objects.parents import find_standing, put_in_place
 from freehold.providers.registry import PROVIDERS
+from harness.rows import over_rows
 
 PARENT = ParentName("g", "v1", "BearCluster", "bearclusters", ("region", "identityRef"))
 MACHINE = ServedName(
@@ -99,7 +100,7 @@ STANDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, ParentStanding | 
 }
 
 
-@pytest.mark.parametrize(("raw", "infrastructure", "expected"), STANDS.values(), ids=STANDS.keys())
+@over_rows(("raw", "infrastructure", "expected"), STANDS.values(), ids=STANDS.keys())
 def test_where_a_machine_stands(
     raw: dict[str, Any], infrastructure: dict[str, Any] | None, expected: ParentStanding | None
 ) -> None:

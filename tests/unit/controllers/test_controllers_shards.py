@@ -18,6 +18,7 @@ from freehold.controllers.leadership.shards import SINGLE, find_shard, find_shar
 from freehold.kube.resources import Key
 from freehold.providers.access.limits import Limits
 from harness.leases import LeaseNetwork, LeaseServer
+from harness.rows import over_rows
 from harness.virtual_loop import VirtualLoop
 
 SHARDS = 12
@@ -36,7 +37,7 @@ def test_the_shard_of_an_object_is_the_same_in_every_process() -> None:
     assert all(900 < spread[shard] < 1100 for shard in range(4))
 
 
-@pytest.mark.parametrize("seed", range(200))
+@over_rows("seed", range(200))
 def test_replicas_that_take_and_give_one_by_one_come_to_fair_parts_and_rest(seed: int) -> None:
     """From any division; whoever holds some is never asked for its last one; at the end nobody moves."""
     random = Random(seed)

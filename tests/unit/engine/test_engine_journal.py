@@ -12,6 +12,7 @@ from freehold.engine import journal as journals
 from freehold.engine.journal import CorruptJournal, Entry, Journal, RecordState
 from freehold.engine.ownership import Owner
 from freehold.engine.resources import NodeKey, Observed, State
+from harness.rows import over_rows
 
 OWNER = Owner("uuid", "Kind", "ns", "name")
 KEY = NodeKey("disk", "data")
@@ -73,7 +74,7 @@ def test_equal_journals_are_equal_texts() -> None:
     assert journals.dumps(one) == journals.dumps(two)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "text",
     (
         "",
@@ -125,7 +126,7 @@ def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
     assert (own.earlier, own.target) == ((), "")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "row",
     (
         '{"p":"v","a":1000000000}',

@@ -6,6 +6,7 @@ import pytest
 
 from freehold.engine.ownership import CarriedMark, Owner, Strength, proves, proves_carried
 from freehold.engine.resources import NodeKey
+from harness.rows import over_rows
 from lab.spelling import PlainCodec
 
 CODEC = PlainCodec()
@@ -40,7 +41,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@over_rows("case", CASES)
 def test_what_tags_prove(case: str) -> None:
     tags, recorded, strength = CASES[case]
     evidence = proves(CODEC, US, tags, acceptable={SEALED}, recorded=recorded)

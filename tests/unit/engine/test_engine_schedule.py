@@ -19,6 +19,7 @@ from freehold.engine.durations import SLOWEST, Span, Verb, estimate
 from freehold.engine.outcomes import Ready
 from freehold.engine.resources import NodeKey
 from freehold.engine.schedule import ANY_PACE, LATE, LATEST, SHORTEST, NextLook, Task, next_look, pace_of
+from harness.rows import over_rows
 from lab.life import Life
 from lab.outage import outage
 from lab.world import TRAITS, MemoryWorld, node
@@ -35,8 +36,8 @@ def _looks(duration: float, published: float, samples: Iterable[Span] = ()) -> l
     return at[1:]
 
 
-@pytest.mark.parametrize("factor", (0.3, 0.35, 0.5, 0.77, 1.0, 1.5, 2.0, 3.0, 10.0))
-@pytest.mark.parametrize("published", (30.0, 300.0))
+@over_rows("factor", (0.3, 0.35, 0.5, 0.77, 1.0, 1.5, 2.0, 3.0, 10.0))
+@over_rows("published", (30.0, 300.0))
 def test_a_duration_that_is_not_known_costs_few_looks_and_little_time(published: float, factor: float) -> None:
     """However fast the cloud is: a look that is planned for a slow one is late by more than a fast one takes."""
     looks = _looks(published * factor, published)

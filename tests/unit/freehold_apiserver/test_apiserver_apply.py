@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import zlib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,7 @@ from freehold_apiserver.field_sets import (
 from freehold_apiserver.ownership import ApplyConflict
 from freehold_apiserver.plain import PlainStrategy
 from freehold_apiserver.resources import Resource
+from harness.rows import over_rows
 
 APPLY = "application/apply-patch+yaml"
 
@@ -304,12 +304,13 @@ def ordered(obj: Any) -> Any:
 # What structured-merge-diff itself made of random sequences of applies and updates (tests/data/apply/README.md)
 
 RECORDED = Path(__file__).parents[2] / "data" / "apply" / "structured-merge-diff-4.4.2.jsonl"
+LINES = RECORDED.read_text().splitlines()
 RECORDED_SCHEMA = copy.deepcopy(SCHEMA)
 RECORDED_SCHEMA["properties"]["spec"]["properties"] |= {"size": {}, "list": {}}
 RECORDED_KIND = Resource("g", "v1", "K", "ks", True, "v1", PlainStrategy(), schema=RECORDED_SCHEMA)
 
 
-@pytest.mark.parametrize("line", RECORDED.read_text().splitlines(), ids=lambda line: str(zlib.crc32(line.encode())))
+@over_rows("line", LINES, ids=range(1, len(LINES) + 1))
 def test_objects_owners_and_conflicts_are_those_of_upstreams_library(line: str) -> None:
     live: dict[str, Any] | None = None
     for step in json.loads(line):

@@ -9,6 +9,7 @@ from apiserver_testbed import CONFIG_MAPS, CRDS, GROUP, WIDGETS, Api, Clock, con
 
 from freehold_apiserver.jsonpath import compile_path
 from freehold_apiserver.tables import human_duration
+from harness.rows import over_rows
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -100,7 +101,7 @@ OBJ = {
 }
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("path", "found"),
     [
         ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
@@ -126,7 +127,7 @@ def test_a_path_that_cannot_be_read_is_an_error() -> None:
         compile_path(".a[?(@.b =~ 1)]")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("seconds", "text"),
     [(0, "0s"), (119, "119s"), (120, "2m"), (150, "2m30s"), (600, "10m"), (3 * 3600, "3h"), (4 * 3600 + 60, "4h1m"),
      (9 * 3600, "9h"), (3 * 86400, "3d"), (3 * 86400 + 3600, "3d1h"), (30 * 86400, "30d"), (3 * 365 * 86400, "3y")],

@@ -16,7 +16,10 @@ from freehold_sim.ibm import iam
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.fields import Fields, Only
 from freehold_sim.ibm.services import ROUTES
+from harness.rows import over_rows
 
+WITH_FIELDS = [route for route in ROUTES if route.fields]
+WRITES = [route for route in ROUTES if route.method not in {"GET", "HEAD"}]
 JUNK: list[Any] = [None, 1, -1, True, "x", "a" * 300, [], {}, ["x"], [1], [{}], {"id": 1}, {"id": None}, {"name": []}]
 
 
@@ -76,7 +79,7 @@ def _damaged(fields: Fields, good: dict[str, Any], chance: random.Random) -> dic
     return {**body, name: value}
 
 
-@pytest.mark.parametrize("route", [r for r in ROUTES if r.fields], ids=lambda r: r.operation)
+@over_rows("route", WITH_FIELDS, ids=[route.operation for route in WITH_FIELDS])
 def test_a_refusal_for_a_missing_field_names_the_field_and_no_value(populated: Any, route: Any) -> None:
     cloud, variables, good, crn = populated
     headers = {"authorization": f"Bearer {iam.issue(cloud.settings, 1, time.time())}", "crn": crn}
@@ -93,7 +96,7 @@ def test_a_refusal_for_a_missing_field_names_the_field_and_no_value(populated: A
             cloud.restore(taken)
 
 
-@pytest.mark.parametrize("route", [r for r in ROUTES if r.method not in {"GET", "HEAD"}], ids=lambda r: r.operation)
+@over_rows("route", WRITES, ids=[route.operation for route in WRITES])
 def test_malformed_bodies(populated: Any, route: Any) -> None:
     cloud, variables, good, crn = populated
     chance = random.Random(route.operation)

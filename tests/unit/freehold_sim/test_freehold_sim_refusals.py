@@ -8,6 +8,7 @@ import pytest
 from ibm_cloud_sdk_core import ApiException
 
 from freehold_sim.ibm.settings import Assumptions, Quotas, Settings
+from harness.rows import over_rows
 
 GROUP = "11111111111111111111111111111111"
 POWER_PLAN = "f165dd34-3a40-423b-9d95-e90a23f724dd"
@@ -27,8 +28,8 @@ def test_wrong_api_key(account: Any) -> None:
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "BXNIM0415E")
 
 
-@pytest.mark.parametrize("header", [None, "Bearer", "Bearer a.b.c", "Basic abc"])
-@pytest.mark.parametrize(
+@over_rows("header", [None, "Bearer", "Bearer a.b.c", "Basic abc"])
+@over_rows(
     "path",
     ["/vpc/us-south/v1/vpcs", "/transit/v1/transit_gateways", "/resource-controller/v2/resource_instances",
      "/tagging/v3/tags", "/power/dal/v1/workspaces", "/cos/us-south/bucket"],

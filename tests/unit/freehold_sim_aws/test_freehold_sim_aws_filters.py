@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from freehold_sim.aws.call import NOT_SERVED
 from freehold_sim.aws.ec2 import images, instances, resources, tags, zones
 from freehold_sim.aws.ec2.describing import _values
 from freehold_sim.aws.ec2.filters import documented, refusal
 from freehold_sim.aws.models import members, service
 from freehold_sim.aws.services import OPERATIONS
+from harness.rows import over_rows
 from harness.simulated_aws import refused, tagged
 
 FILTERS: Mapping[str, Mapping[str, str]] = {
@@ -51,12 +50,12 @@ def test_every_list_that_takes_filters_is_in_this_table() -> None:
     assert taking == FILTERS.keys()
 
 
-@pytest.mark.parametrize("operation", FILTERS)
+@over_rows("operation", FILTERS)
 def test_a_filter_that_is_served_is_one_that_aws_documents(operation: str) -> None:
     assert FILTERS[operation].keys() - documented(operation) <= OTHER_SPELLINGS | FORMER
 
 
-@pytest.mark.parametrize("operation", FILTERS)
+@over_rows("operation", FILTERS)
 def test_a_documented_filter_that_is_not_served_is_named(operation: str) -> None:
     """Nothing is found by a filter that is not looked at, which a client would take for an answer."""
     of_tags = {each for each in documented(operation) if each.startswith("tag")}

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from typing import Any
 
-import pytest
 from botocore.model import OperationModel
 
 from freehold_sim.aws.call import NOT_SERVED
@@ -19,6 +18,7 @@ from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.clock import VirtualClock
 from freehold_sim.http import Request, Response
 from harness.aws_fuzz import encode, mistakes
+from harness.rows import over_rows
 
 SERVED = [(name, operation) for name, table in OPERATIONS.items() for operation in table]
 
@@ -68,7 +68,7 @@ def test_no_kind_of_mistake_is_without_cases() -> None:
     assert counted.total() > 2000
 
 
-@pytest.mark.parametrize(("name", "operation"), SERVED)
+@over_rows(("name", "operation"), SERVED)
 def test_a_wrong_field_gets_the_services_own_code(name: str, operation: str) -> None:
     model = service(name).operation(operation)
     assert model is not None
@@ -114,10 +114,10 @@ def test_s3_refuses_wrong_fields(sim: Any) -> None:
         assert answer.status in {400, 404}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "body", [b"\xff\xfe", b"{", b"[]", b"Action=CreateVpc&Version=2016-11-15&CidrBlock.1=a&CidrBlock=b", b"Action="]
 )
-@pytest.mark.parametrize("scope", ["ec2", "elasticloadbalancing", "tagging", "eks", "s3", "iam", "nonsense"])
+@over_rows("scope", ["ec2", "elasticloadbalancing", "tagging", "eks", "s3", "iam", "nonsense"])
 def test_garbage_is_refused(sim: Any, scope: str, body: bytes) -> None:
     authorization = f"AWS4-HMAC-SHA256 Credential=AKIASIMULATED0000001/20261122/us-east-1/{scope}/aws4_request"
     target = "ResourceGroupsTaggingAPI_20170126.TagResources"

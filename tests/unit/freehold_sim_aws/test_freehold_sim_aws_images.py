@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from harness.rows import over_rows
 from harness.simulated_aws import refused
 
 CAPA = "819546954734"
@@ -35,8 +36,8 @@ def test_the_image_that_the_upstream_provider_looks_up_is_there(sim: Any, owner:
     assert found["OwnerId"] == owner
 
 
-@pytest.mark.parametrize("minor", MINORS)
-@pytest.mark.parametrize("architecture", ["x86_64", "arm64"])
+@over_rows("minor", MINORS)
+@over_rows("architecture", ["x86_64", "arm64"])
 @pytest.mark.parametrize(
     ("system", "device"),
     [("ubuntu-22.04", "/dev/sda1"), ("ubuntu-24.04", "/dev/sda1"), ("flatcar-stable", "/dev/xvda")],
@@ -59,9 +60,9 @@ def test_the_newest_builds_of_a_release_are_told_apart_by_their_ids_alone(sim: A
     assert newest != sorted(newest), "who takes the first of a list takes the larger id"
 
 
-@pytest.mark.parametrize("minor", MINORS)
-@pytest.mark.parametrize("variant", ["standard", "nvidia"])
-@pytest.mark.parametrize("architecture", ["x86_64", "arm64"])
+@over_rows("minor", MINORS)
+@over_rows("variant", ["standard", "nvidia"])
+@over_rows("architecture", ["x86_64", "arm64"])
 def test_a_parameter_names_the_image_of_eks(sim: Any, minor: str, variant: str, architecture: str) -> None:
     """https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html"""
     name = f"/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/{architecture}/{variant}/recommended/image_id"

@@ -12,9 +12,11 @@ from botocore.model import Shape
 from freehold_sim.aws.call import NOT_SERVED
 from freehold_sim.aws.models import service
 from freehold_sim.aws.services import OPERATIONS
+from harness.rows import over_rows
 
 ROOT = Path(__file__).parents[3]
 SERVED = [(name, operation) for name, table in OPERATIONS.items() for operation in table.values()]
+NAMES = [f"{name}.{operation.name}" for name, operation in SERVED]
 
 
 def _unknown(tree: Mapping[str, Any], shape: Shape | None, path: str) -> Iterator[str]:
@@ -29,14 +31,14 @@ def _unknown(tree: Mapping[str, Any], shape: Shape | None, path: str) -> Iterato
             yield from _unknown(below, members[name], here)
 
 
-@pytest.mark.parametrize(("name", "operation"), SERVED, ids=lambda each: getattr(each, "name", each))
+@over_rows(("name", "operation"), SERVED, ids=NAMES)
 def test_every_served_parameter_is_one_of_the_model(name: str, operation: Any) -> None:
     model = service(name).operation(operation.name)
     assert model is not None, "the service has no such operation"
     assert list(_unknown(operation.takes, model.input_shape, operation.name)) == []
 
 
-@pytest.mark.parametrize(("name", "operation"), SERVED, ids=lambda each: getattr(each, "name", each))
+@over_rows(("name", "operation"), SERVED, ids=NAMES)
 def test_required_parameters_and_client_tokens_are_served(name: str, operation: Any) -> None:
     """A client token that is ignored would let a client believe in a protection that is not there."""
     model = service(name).operation(operation.name)

@@ -15,6 +15,7 @@ from freehold.engine import errors as engine_errors
 from freehold.engine.port import Effect
 from freehold.providers.ibm import errors
 from freehold.providers.ibm.session import ApiKey, IbmSession
+from harness.rows import over_rows
 
 
 def _said(
@@ -134,7 +135,7 @@ SEEN: dict[str, tuple[int, dict[str, Any], type[engine_errors.CloudError]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("where", SEEN)
+@over_rows("where", SEEN)
 def test_error_texts_of_ibm_cloud(where: str) -> None:
     """Verbatim from public issues. Statuses that the issues do not show are the likely ones."""
     status, body, expected = SEEN[where]

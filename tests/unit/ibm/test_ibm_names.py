@@ -19,6 +19,7 @@ from freehold.providers.ibm.names import (
     network_of,
 )
 from harness.account import Recognised
+from harness.rows import over_rows
 
 NONCE = "fabcdefghijkl"
 LEGAL = re.compile("([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
@@ -57,7 +58,7 @@ def test_a_nonce_is_recognised_in_capitals(form: str) -> None:
     assert has_nonce(form.format(NONCE.title()), Recognised(NONCE))
 
 
-@pytest.mark.parametrize("last", [*range(1, 62)])
+@over_rows("last", [*range(1, 62)])
 def test_a_nested_name_with_a_nonce_fits_whatever_the_length_of_its_last_part(last: int) -> None:
     for head in (1, 10, 62 - last):
         name = ("c" * max(head, 1) + "-" + "d" * last)[:VPC]

@@ -17,6 +17,7 @@ from freehold.providers.ibm.marks import LONGEST, PREFIX, IbmCodec, validation_e
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Response
 from freehold_sim.ibm.settings import Assumptions, Lags
+from harness.rows import over_rows
 
 UUID = "0a1b2c3d-1111-4222-8333-444455556666"
 OWNER = Owner(UUID, "IBMPowerVSCluster", "default", "demo")
@@ -113,8 +114,8 @@ def test_a_carrier_s_mark_of_a_kind_that_this_version_does_not_know_is_read() ->
     }
 
 
-@pytest.mark.parametrize("length", range(3, 64))
-@pytest.mark.parametrize("region", ["us-south", "eu-gb", "ca-mon"])
+@over_rows("length", range(3, 64))
+@over_rows("region", ["us-south", "eu-gb", "ca-mon"])
 def test_a_bucket_s_mark_is_legal_and_read_back_at_every_length(region: str, length: int) -> None:
     """If the mark is too long, first the seal is omitted, then the name is cut and gets a hash."""
     name = ("b-3." * 16)[: length - 1] + "b"

@@ -12,6 +12,7 @@ from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import RefusedSpec, UndecidedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer, NotThere
+from harness.rows import over_rows
 from harness.schemas import powervs_spec
 
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
@@ -229,7 +230,7 @@ BAD: dict[str, tuple[dict[str, Any], PowerVSFacts, str]] = {
 }
 
 
-@pytest.mark.parametrize(("more", "known", "sentence"), BAD.values(), ids=BAD.keys())
+@over_rows(("more", "known", "sentence"), BAD.values(), ids=BAD.keys())
 def test_one_clear_sentence(more: dict[str, Any], known: PowerVSFacts, sentence: str) -> None:
     result = build_desired("c1", CREATE, powervs_spec({"spec": {**LEAST, **more}}), known)
     assert isinstance(result, RefusedSpec)

@@ -13,6 +13,7 @@ from freehold.providers.ibm.powervs.desired import build_desired
 from freehold.providers.ibm.powervs.facts import PowerVSFacts, PowerZone
 from freehold.providers.objects.adapter import RefusedSpec, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer
+from harness.rows import over_rows
 from harness.schemas import powervs_spec
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
@@ -103,8 +104,8 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), SAME.values(), ids=SAME.keys())
-@pytest.mark.parametrize("phase", [RecordState.INTENDED, RecordState.OWNED], ids=lambda phase: phase.name.lower())
+@over_rows(("before", "after"), SAME.values(), ids=SAME.keys())
+@over_rows("phase", [RecordState.INTENDED, RecordState.OWNED])
 def test_another_spelling_wants_the_same_resources(
     before: dict[str, Any], after: dict[str, Any], phase: RecordState
 ) -> None:

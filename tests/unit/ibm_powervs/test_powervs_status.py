@@ -24,6 +24,7 @@ from freehold.providers.ibm.powervs.types.status import IBMPowerVSClusterStatus
 from freehold.providers.objects.adapter import Desired, PassReport, StatusUpdate, WantedGraph
 from freehold.providers.objects.cloud_answers import Answer, NoAnswer
 from freehold.providers.objects.status import build_held_update, build_paused_update
+from harness.rows import over_rows
 from harness.schemas import powervs_spec
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -450,7 +451,7 @@ def test_conditions_of_resources_that_are_no_longer_wanted_are_removed() -> None
     assert "COSInstanceCreated" not in {c["type"] for c in second.status["conditions"]}
 
 
-@pytest.mark.parametrize("reason", list(Reason), ids=[reason.value for reason in Reason])
+@over_rows("reason", list(Reason), ids=[reason.value for reason in Reason])
 def test_every_reason_is_legal(reason: Reason) -> None:
     """docs/reference/capi-contract.md C10: core mirrors reasons, and one that does not match fails its patch."""
     folded = build_status(obj(), PassReport(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)

@@ -17,6 +17,7 @@ from harness.rbac import (
     name_account,
     parse_request,
 )
+from harness.rows import over_rows
 
 SUBJECT = {"kind": "ServiceAccount", "name": "operator", "namespace": "own"}
 PODS, POD = "/api/v1/namespaces/a/pods", "/api/v1/namespaces/a/pods/p"
@@ -28,7 +29,7 @@ def asked(method: str, url: str) -> Attributes:
     return parse_request(method, parts.path, dict(parse_qsl(parts.query)))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("method", "url", "verb", "resource", "namespace", "name"),
     [
         ("GET", POD, "get", "pods", "a", "p"),
@@ -73,7 +74,7 @@ def allowed(objects: list[dict[str, Any]], method: str, url: str) -> bool:
     return find_right(collect_rights(objects, "operator", "own"), asked(method, url)) is not None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("given", "method", "url", "answer"),
     [
         (rule("pods", "get"), "GET", POD, True),

@@ -28,6 +28,7 @@ from freehold.providers.objects.served_resources import resource_of
 from freehold.tags.context import CLOUD_METADATAS, PROVIDERS
 from freehold.view.object_view import ViewPhase
 from harness.page_world import RING, SETTINGS, PageWorld, Watched
+from harness.rows import over_rows
 
 CLUSTERS = resource_of(AWS_CLUSTER)
 NOW = 1_800_000_000.0
@@ -175,7 +176,7 @@ def test_object_with_tags_of_one_cloud_is_ready_where_they_are_applied() -> None
 # --- commands --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reason", sorted(ADVICE))
+@over_rows("reason", sorted(ADVICE))
 def test_command_of_each_advice_exists(reason: str) -> None:
     stated = read_stored(CLUSTERS, stored({"resources": resources(("Blocked", reason))}))
     check_command(ADVICE[reason].command(Subject(stated)))
@@ -229,7 +230,7 @@ def test_owner_that_is_no_word_of_a_command_has_none(name: str) -> None:
         assert [need.command for need in build_row(CLUSTERS, raw, NOW).needs] == [""]
 
 
-@pytest.mark.parametrize("reason", sorted(Reason))
+@over_rows("reason", sorted(Reason))
 def test_each_reason_that_blocks_has_advice(reason: Reason) -> None:
     waits = {
         *(Reason.REQUIREMENT, Reason.PROVISIONING, Reason.CREATING, Reason.SETTLING, Reason.MARKING, Reason.UPDATING),
@@ -262,7 +263,7 @@ def show_everything(raw: Any) -> list[Json]:
     ]
 
 
-@pytest.mark.parametrize("junk", JUNK, ids=repr)
+@over_rows("junk", JUNK)
 def test_junk_in_any_place_is_a_row(junk: Any) -> None:
     journal = {names.JOURNAL_ANNOTATION: junk, names.PAUSED_ANNOTATION: junk}
     for raw in (

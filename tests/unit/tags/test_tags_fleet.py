@@ -14,6 +14,7 @@ from freehold.tags.policy.precedence import Claim
 from freehold.tags.policy.protected import IgnoreList, KeyAccess, access
 from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.sync_period import ShortPeriod, UnparsableDuration, parse_sync_period, with_jitter
+from harness.rows import over_rows
 from harness.tagged_fleet import (
     VOLUME,
     add,
@@ -227,7 +228,7 @@ def test_a23_a_resource_that_lost_its_classifier_is_released() -> None:
 # --- keys that nobody may touch ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "key",
     [
         "aws:createdBy",
@@ -247,7 +248,7 @@ def test_a23_a_resource_that_lost_its_classifier_is_released() -> None:
         "KubernetesCluster",
     ],
 )
-@pytest.mark.parametrize("opcode", list(Opcode))
+@over_rows("opcode", list(Opcode))
 def test_protected_key_is_refused_in_every_operation(key: str, opcode: Opcode) -> None:
     """Whoever may tag could otherwise make a collector take a stranger's resource."""
     done = plan(volume({}), claim(operation(opcode, {key: "owned"})))

@@ -15,6 +15,7 @@ from freehold.tags.policy.classifiers import VALUES_PER_QUERY, Classifiers, TagC
 from freehold.tags.policy.dialect import TagDialect
 from freehold.tags.policy.operations import Opcode, ParsedOperation, operation
 from freehold.tags.policy.validation import MOST_TAGS, Problem, problems
+from harness.rows import over_rows
 from harness.tagged_fleet import add, delete, subnet, update
 
 AWS, IBM = AWS, IBM
@@ -26,7 +27,7 @@ def complaints(cloud: TagDialect, *operations: ParsedOperation) -> list[Problem]
     return list(problems(cloud, operations, CLASSIFIERS, "spec"))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("cloud", "key", "value", "said"),
     [
         (AWS, "", "v", "1 to 128 characters on AWS ('' has 0)"),
