@@ -36,7 +36,7 @@ def provider(harness: AwsHarness) -> CloudProvider:
 def delete(harness: AwsHarness) -> str:
     """Delete the object; what its conditions say after a while, empty where it is gone."""
     harness.object.delete()
-    return wait(harness, 8 * MINUTE)
+    return wait(harness, 5 * MINUTE)
 
 
 def wait(harness: AwsHarness, seconds: float) -> str:
@@ -101,7 +101,7 @@ def test_opting_out_in_mid_collection_stops_at_the_next_delete() -> None:
     harness.run(lambda: len(there(harness, made)) < len(made))
     annotate(harness, gc="false")
     stopped = there(harness, made)
-    wait(harness, 6 * MINUTE)
+    wait(harness, 3 * MINUTE)
     assert there(harness, made) == stopped
 
 
