@@ -160,17 +160,6 @@ class AwsBench(Verbs, AwsAccount):
         )
         return await self.kinds[kind].driver.create(request, birth)
 
-    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
-        if kind != "eks-cluster":
-            return await super().until(kind, seen, wanted)
-        start = self.clock.now()
-        for _ in range(100):  # each second of ten minutes would be a read
-            now = await self.look(kind, seen)
-            if (now.state if now else None) is wanted:
-                return now or seen, self.clock.now() - start
-            self.clock.advance(50)
-        raise AssertionError(f"{kind} {seen.id} was not {wanted}")
-
     async def crowd(self, kind: str, name: str) -> None:
         """Create another resource of the kind in the same place."""
         request = await self.request(kind)

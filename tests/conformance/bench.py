@@ -56,7 +56,9 @@ class Verbs:
         return (await self.until(kind, made, State.READY))[0]
 
     async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
-        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
+        """Let the declared time pass, and more until the state is ``wanted`` (None: gone); the last read, how late."""
+        entry = self.kinds[kind]
+        self.clock.advance(entry.deletion.usual_time if wanted is None else entry.creation.usual_time)
         start = self.clock.now()
         while self.clock.now() - start < HOUR:
             now = await self.look(kind, seen)

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.bench import CloudUnderTest, Request, Verbs, place_of
 from freehold.engine.port import InlinePort
-from freehold.engine.resources import Observed, ParentResource, State
+from freehold.engine.resources import Observed, ParentResource
 from freehold.providers.ibm.registry import ibm_kinds
 from freehold.providers.ibm.session import ApiKey, IbmSession
 from freehold_sim.ibm.settings import Lags, Settings
@@ -107,13 +107,6 @@ class IbmBench(Account, Verbs):
         if kind == "load-balancer":
             request["region"] = "eu-de"
         return place_of(home, await self.ready(home, await self.create(home, request, "frequire")))
-
-    async def ready(self, kind: str, made: Observed) -> Observed:
-        """Let the declared create time of the kind pass."""
-        self.clock.advance(self.kinds[kind].creation.usual_time)
-        seen = await self.look(kind, made)
-        assert seen is not None and seen.state is State.READY, seen
-        return seen
 
 
 def _request(kind: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

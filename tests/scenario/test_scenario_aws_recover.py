@@ -167,7 +167,7 @@ def test_the_cluster_with_everything_has_every_kind_that_one_cluster_can_have() 
     assert kinds == FACTS.keys() - others, "secrets are of machines"
 
 
-@_moments([*range(1, 12), 16, 24, 40], classic=[2], network=[3, 24], everything=[5, 16])
+@_moments([*range(1, 12), 16, 24, 40], classic=[2], network=[3, 11], everything=[5, 11])
 def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(passes: int, kind: str) -> None:
     """At any moment of a creation: no create is sent twice, and in the end everything can be deleted."""
     harness = _harness(**SPECS[kind])

@@ -176,7 +176,7 @@ def test_a_range_that_a_stranger_holds_is_said_by_plan_and_condition_alike(taken
     assert f"10.0.40.128/25 of VPC {vpc} is taken by subnet {theirs}" in row.reason
     assert "Delete that subnet, or give another block in spec.network" in row.reason
     assert len(cluster.calls(mutating=True)) == before, "a plan writes nothing"
-    cluster.for_a_while(1500.0)
+    cluster.for_a_while(300.0)
     assert row.reason in cluster.conditions()["SubnetsReady"]
     strangers.delete(theirs)
     (row,) = [row for row in planned(cluster).rows if (row.kind, row.logical) == ("subnet", "pri-b")]
