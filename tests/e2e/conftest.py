@@ -107,13 +107,13 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 
 @pytest.fixture(scope="session")
-def our_crds(server: Server, home: Path) -> Iterator[None]:
+def our_crds(server: Server) -> Iterator[None]:
     """Our CRDs. An existing one is not changed, and used only if it is the same."""
     for each in OUR_CRDS:
         if crd_found(server, each) and not crd_is_the_same(server, each):
             name = each["metadata"]["name"]
             pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
-    with crds_installed(server, Kubectl(server, "default", home), OUR_CRDS):
+    with crds_installed(server, OUR_CRDS):
         yield
 
 
@@ -138,16 +138,16 @@ def served(
 
 
 @pytest.fixture
-def cluster_api(server: Server, home: Path) -> Iterator[None]:
+def cluster_api(server: Server) -> Iterator[None]:
     """Cluster API's Cluster, a placeholder where it is not installed."""
-    with crds_installed(server, Kubectl(server, "default", home), [CLUSTER_CRD]):
+    with crds_installed(server, [CLUSTER_CRD]):
         yield
 
 
 @pytest.fixture
-def upstream_kinds(server: Server, home: Path) -> Iterator[None]:
+def upstream_kinds(server: Server) -> Iterator[None]:
     """Every kind of upstream's templates."""
-    with crds_installed(server, Kubectl(server, "default", home), UPSTREAM_CRDS):
+    with crds_installed(server, UPSTREAM_CRDS):
         yield
 
 

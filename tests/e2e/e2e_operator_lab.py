@@ -316,26 +316,27 @@ def embedded_with(folder: Path, crds: list[Json]) -> Iterator[Server]:
     if kubectl_missing():
         pytest.skip("kubectl is not on PATH")
     with running("embedded", folder) as started:
-        url = f"{started.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         for each in crds:
-            assert requests.post(url, json=each, timeout=PATIENCE).status_code in (201, 409)
+            assert requests.post(_crds_url(started), json=each, timeout=PATIENCE).status_code in (201, 409)
         yield started
 
 
 @contextlib.contextmanager
-def crds_installed(server: Server, admin: Kubectl, crds: list[Json]) -> Iterator[None]:
+def crds_installed(server: Server, crds: list[Json]) -> Iterator[None]:
     """Install missing CRDs, and remove them again unless others have objects of them by then."""
     missing = [each for each in crds if not served_there(server, each)]
-    if missing:
-        admin.run("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": missing}))
-    admin.run("wait", "--for=condition=Established", *_crd_names(crds), PATIENTLY)
+    for each in missing:
+        strict = {"fieldValidation": "Strict"}
+        made = requests.post(_crds_url(server), json=each, params=strict, timeout=PATIENCE)
+        assert made.status_code == 201, made.text
     for each in crds:  # a kube-apiserver reports Established a moment before it serves
         url = _objects_url(server, each)
         until(functools.partial(_answers, url), f"{url} is served")
     yield
     free = [each for each in missing if not requests.get(_objects_url(server, each), timeout=PATIENCE).json()["items"]]
-    if free:
-        admin.run("delete", *_crd_names(free), PATIENTLY)
+    for each in free:
+        assert requests.delete(_crd_url(server, each), timeout=PATIENCE).ok
+    until(lambda: not any(crd_found(server, each) for each in free), "the CRDs are gone")
 
 
 def _answers(url: str) -> bool:
@@ -367,12 +368,12 @@ def crd_found(server: Server, crd: Json) -> Json | None:
     return answer.json() if answer.status_code == 200 else None
 
 
-def _crd_names(crds: list[Json]) -> list[str]:
-    return [f"crd/{each['metadata']['name']}" for each in crds]
+def _crds_url(server: Server) -> str:
+    return f"{server.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def _crd_url(server: Server, crd: Json) -> str:
-    return f"{server.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+    return f"{_crds_url(server)}/{crd['metadata']['name']}"
 
 
 def _objects_url(server: Server, crd: Json, namespace: str = "") -> str:

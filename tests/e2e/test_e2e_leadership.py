@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs
+from e2e_operator_lab import KIND, Json, Stage, is_ready, powervs, staged
 from e2e_operator_witness import Witness
 from e2e_rights import judged, shipped_rights
 from e2e_servers import PATIENCE, PATIENTLY, ended, until
@@ -97,37 +97,41 @@ def create(stage: Stage, name: str) -> Witness:
     return witness
 
 
-def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, tmp_path: Path) -> None:
-    """What it had begun is finished, and each resource is made once."""
-    with replicas(stage, tmp_path, 3) as alive:
-        killed = find_leader(alive)
-        until(lambda: all(each.follows() for each in alive if each is not killed), "the others follow")
-        with contextlib.closing(create(stage, stage.name)) as witness:
-            killed.send(signal.SIGKILL)
-            alive.remove(killed)
-            stopped = find_leader(alive)
-            witness.wait(is_ready, "it is Ready")
-        once_each(stage.cloud, stage.name)
+def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, home: Path, tmp_path: Path) -> None:
+    """What it had begun is finished, and each resource is made once.
 
-        with contextlib.closing(create(stage, f"{stage.name}x")) as witness:
-            stopped.send(signal.SIGSTOP)
-            alive.remove(stopped)
-            last = find_leader(alive)
-            stopped.send(signal.SIGCONT)
-            assert stopped.process.wait(PATIENCE) == 1
-            assert "this process leads no more" in stopped.said() and "Traceback" not in stopped.said()
-            witness.wait(is_ready, "it is Ready")
-        once_each(stage.cloud, f"{stage.name}x")
+    One is killed, and one of another namespace is stopped while the Lease of the first lasts: the test waits once.
+    """
+    (there := tmp_path / "there").mkdir()
+    with staged(stage.server, stage.cloud, home, there) as other:
+        with replicas(stage, tmp_path, 3) as alive, replicas(other, there, 2) as both:
+            killed, stopped = find_leader(alive), find_leader(both)
+            for leader, of in ((killed, alive), (stopped, both)):
+                until(lambda: all(each.follows() for each in of if each is not leader), "the others follow")  # noqa: B023 - asked before the next turn
+            with contextlib.closing(create(stage, stage.name)) as witness:
+                killed.send(signal.SIGKILL)
+                alive.remove(killed)
+                with contextlib.closing(create(other, other.name)) as other_witness:
+                    stopped.send(signal.SIGSTOP)
+                    both.remove(stopped)
+                    find_leader(alive)
+                    last = find_leader(both)
+                    stopped.send(signal.SIGCONT)
+                    assert stopped.process.wait(PATIENCE) == 1
+                    assert "this process leads no more" in stopped.said() and "Traceback" not in stopped.said()
+                    other_witness.wait(is_ready, "it is Ready")
+                witness.wait(is_ready, "it is Ready")
+            once_each(stage.cloud, stage.name)
+            once_each(stage.cloud, other.name)
 
-        before = read_holder(stage)
-        last.send(signal.SIGTERM)
-        assert last.process.wait(PATIENCE) == 0, last.said()
-        assert before and read_holder(stage) == "", "it is given back"
-    with replicas(stage, tmp_path, 1) as (heir,):
-        stage.kubectl.run("delete", KIND, f"{stage.name}x", "--wait=false")
-        stage.delete()
-        until(lambda: stage.cloud.of(f"{stage.name}x") == [], "everything is gone")
-        assert heir.leads()
+            before = read_holder(other)
+            last.send(signal.SIGTERM)
+            assert last.process.wait(PATIENCE) == 0, last.said()
+            assert before and read_holder(other) == "", "it is given back"
+            stage.delete()
+        with replicas(other, there, 1) as (heir,):
+            other.delete()
+            assert heir.leads()
 
 
 def count_held(stage: Stage) -> list[int]:

@@ -138,7 +138,7 @@ def test_a_metadata_informer(http: Http, kind: str, server: Server) -> None:
     assert (listed["kind"], listed["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
     (item,) = [each for each in listed["items"] if each["metadata"]["name"] == "a"]
     assert item["metadata"]["uid"] == made["metadata"]["uid"] and not {"data", "spec"} & item.keys()
-    query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": 6,
+    query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": 2,
              "resourceVersion": listed["metadata"]["resourceVersion"]}  # fmt: skip
     http.merge(f"{path}/a", {"metadata": {"labels": {"l": "1"}}})
     answer = http.get(path, METADATA, **query)
@@ -156,7 +156,7 @@ def test_a_metadata_informer(http: Http, kind: str, server: Server) -> None:
 
 def test_a_table_watch_ends_with_a_bookmark_in_a_table(http: Http, server: Server) -> None:
     version = http.get(http.config_maps).json()["metadata"]["resourceVersion"]
-    query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": 6, "resourceVersion": version}
+    query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": 2, "resourceVersion": version}
     events = [json.loads(line) for line in http.get(http.config_maps, TABLE, **query).text.splitlines()]
     bookmarks = [each["object"] for each in events if each["type"] == "BOOKMARK"]
     assert bookmarks or server.label != "embedded", "only ours promises one"

@@ -6,10 +6,8 @@ Cluster API's own controllers do not run here; the tests write what they would w
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from e2e_client import Kubectl
 from e2e_operator_lab import CLUSTER_CRD, KIND, Json, Stage, Witness, capi_cluster, condition, crds_installed, manifests
 from e2e_servers import PATIENTLY
 
@@ -141,13 +139,12 @@ def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
         stage.gone()
 
 
-def test_cluster_api_is_installed_later(no_cluster_api: None, home: Path, stage: Stage) -> None:
+def test_cluster_api_is_installed_later(no_cluster_api: None, stage: Stage) -> None:
     """An operator that was started before it watches Clusters, too, without a restart."""
-    admin = Kubectl(stage.server, "default", home)
     with (
         stage.witness() as witness,
         stage.operator("auto"),
-        crds_installed(stage.server, admin, [CLUSTER_CRD]),
+        crds_installed(stage.server, [CLUSTER_CRD]),
     ):
         stage.kubectl.apply(stage.powervs())
         stage.patch(owned(stage, paused=True))
@@ -158,9 +155,8 @@ def test_cluster_api_is_installed_later(no_cluster_api: None, home: Path, stage:
         stage.leave()
 
 
-def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, home: Path, stage: Stage) -> None:
+def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, stage: Stage) -> None:
     """Standalone nothing else orders it; an uninstalled kind has none (docs/reference/capi-contract.md C22)."""
-    admin = Kubectl(stage.server, "default", home)
     machine = {
         "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}",
         "kind": ibm_names.POWERVS_MACHINE_KIND,
@@ -176,7 +172,7 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
     with (
         stage.witness() as witness,
         stage.operator("off"),
-        crds_installed(stage.server, admin, [placeholder.build_crd()]),
+        crds_installed(stage.server, [placeholder.build_crd()]),
     ):
         stage.kubectl.apply(stage.powervs())
         stage.await_ready()

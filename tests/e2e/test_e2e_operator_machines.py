@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from e2e_client import Http, Kubectl
+from e2e_client import Http
 from e2e_core_stand_in import CORE, CoreStandIn, fill_in
 from e2e_operator_lab import ROOT, Cloud, Json, Stage, crds_installed, simulated_cloud
 from e2e_servers import PATIENTLY, Server, until
@@ -37,8 +36,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def core(server: Server, home: Path, http: Http, upstream_kinds: None, stage: Stage) -> Iterator[CoreStandIn]:
-    with crds_installed(server, Kubectl(server, "default", home), [MACHINE_CRD]):
+def core(server: Server, http: Http, upstream_kinds: None, stage: Stage) -> Iterator[CoreStandIn]:
+    with crds_installed(server, [MACHINE_CRD]):
         stand_in = CoreStandIn(http, stage.namespace, stage.name)
         with stand_in.running():
             yield stand_in

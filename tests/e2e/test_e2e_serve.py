@@ -64,7 +64,7 @@ class Served:
 @pytest.fixture(name="served")
 def _served(tmp_path: Path) -> Iterator[Served]:
     state = tmp_path / "state"
-    command = [*PROGRAM, "serve", "--simulate", "--speed", "60", "--state", str(state)]
+    command = [*PROGRAM, "serve", "--simulate", "--speed", "120", "--state", str(state)]
     process = Program(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None

@@ -20,7 +20,7 @@ MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"
 
 def _up(state: Path) -> subprocess.Popen[str]:
     return Program(
-        [*PROGRAM, "up", "-f", str(MINIMAL), "--simulate", "--speed", "120",
+        [*PROGRAM, "up", "-f", str(MINIMAL), "--simulate", "--speed", "240",
          "--state", str(state)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip

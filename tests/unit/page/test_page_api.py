@@ -14,7 +14,7 @@ import pytest
 from freehold.api import names
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key
-from freehold.page import live
+from freehold.page import feed, live
 from freehold.page.api import CLOUD_METADATAS
 from freehold.page.feed import Feed
 from harness.live_page import PageClient
@@ -132,6 +132,7 @@ async def test_a_task_of_the_page_that_dies_is_started_again(
             raise failures.pop()
 
     monkeypatch.setattr(live, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(feed, "RECHECK_SECONDS", 0.1)  # what it died over is looked at again after so long
     monkeypatch.setattr(Feed, "_recheck", fail_once)
     async with viewing(Replica(client.connection, tmp_path / "keys"), gate, "all") as page:
         await client.create(POWERVS_CLUSTERS, build_cluster("three", "a"))

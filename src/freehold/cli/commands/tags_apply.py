@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from freehold.tags.tag_plan import TagPlan
 
 _LOOK_SECONDS = 2.0
+_ASK_SECONDS = 0.2
 _TAGGED = "tagged"
 _LISTED = 12
 """Resources that are named where the same became of them; more are counted."""
@@ -219,10 +220,22 @@ async def see_done(
     if not now.finished:
         tell("waiting until the operator has done it; Ctrl-C leaves it to the operator")
     while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await _pause(session, keys, since, now)
         before, now = now, await _look(session, target, keys, digests, since)
         stuck = stuck + 1 if (now.looked or now.told or now.failed or now.unknown) and now == before else 0
     _report(plans, now)
+
+
+async def _pause(session: Session, keys: Sequence[Key], since: int, now: _Now) -> None:
+    """Wait before the next look at the cloud: less long where the operator here says that its first pass is over."""
+    if now.looked or not session.embedded:
+        await asyncio.sleep(_LOOK_SECONDS)
+        return
+    until = time.monotonic() + _LOOK_SECONDS
+    while time.monotonic() < until:
+        if (await _read_progress(session, keys, since)).looked:
+            return
+        await asyncio.sleep(_ASK_SECONDS)
 
 
 async def _look(session: Session, target: Access, keys: Sequence[Key], digests: Mapping[str, str], since: int) -> _Now:
