@@ -122,11 +122,12 @@ def compile_crds() -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # nearly all of it stays: to look for garbage took a quarter of the start
     for name in PRELOADED:
         import_module(name)
     spare(setattr)
     read_models()
     compile_crds()
-    gc.collect()
     gc.freeze()  # collecting garbage would copy all pages that a fork shares with the server
+    gc.enable()
     become(*wait_for_a_program(socket.socket(fileno=int(sys.argv[1]))))
