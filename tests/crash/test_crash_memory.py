@@ -18,6 +18,7 @@ from lab.families_memory import FAMILIES, MEMORY, NAMED, PAIRS
 
 SAMPLED = {**FAMILIES, **catalogue_more.in_one_cloud(MEMORY, 30, restless=True)}
 TWO_CASES = frozenset({
+    "delete in a lagging cloud",
     "lags and reads that step back",
     "journal rolled back, create in flight, carrier given",
     "stranger and crash at different calls",
@@ -30,7 +31,7 @@ TWO_CASES = frozenset({
     "delete after a crash, the neighbour's in what is ours",
 })  # fmt: skip
 """In the others the later case takes every path through the engine that the earlier one takes, or another family does:
-measured, branch by branch."""
+measured, branch by branch; and where a safety line is missing the later case notices it as well, or another family."""
 MOST_CALLS = 531
 """Three times the calls of an undisturbed life: no recovery may overload the cloud."""
 MOST_CALLS_IN = {
