@@ -5,14 +5,17 @@ The cloud is in memory, on virtual time, and has few resources, so that much of 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from lab import families
+from lab import catalogue_more, families
 from lab.branches import branching
 from lab.families import NOTHING_NAMED
-from lab.families_machines import FAMILIES, NAMED
+from lab.families_machines import FAMILIES, MACHINES, NAMED
 from lab.mutations import MACHINE_MUTATIONS, Mutation, in_order, mutated
 
+SAMPLED = {**FAMILIES, **catalogue_more.in_one_cloud(replace(MACHINES, step=5), 10, restless=False)}
 MOST_TRIES = 1500
 MOST_CALLS = 222
 """Three times the calls of an undisturbed life."""
@@ -22,7 +25,7 @@ MOST_CALLS_IN = {"a quota is reached": 340}  # a create that is refused is sent 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family: str) -> None:
     """One case in the middle, always the same one."""
-    _, case = families.sample(FAMILIES[family](), 2)
+    _, case = families.sample(SAMPLED[family](), 2)
     most_calls, most_named = MOST_CALLS_IN.get(family, MOST_CALLS), NAMED.get(family, NOTHING_NAMED).sampled
     families.hold_one(case, most_calls=most_calls, most_named=most_named)
 

@@ -5,6 +5,7 @@ Sampled; the whole of it is slow (``make crash-pairs``).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -28,8 +29,11 @@ WHOLE = pytest.param(1, id="whole", marks=pytest.mark.slow)
 STEPS = pytest.mark.parametrize("step", [SAMPLE, WHOLE])
 
 
-async def _told() -> tuple[Story, int, list[int], int]:
-    """The story after an undisturbed run: how many calls it has, which of them write, how many writes of objects."""
+Told = tuple[Story, int, list[int], int]
+"""The story after an undisturbed run: how many calls it has, which of them write, how many writes of objects."""
+
+
+async def _tell() -> Told:
     story = Story()
     await story.begin()
     story.again()
@@ -41,6 +45,12 @@ async def _told() -> tuple[Story, int, list[int], int]:
     return story, calls, writes, stores
 
 
+@pytest.fixture(scope="module")
+def told() -> Told:
+    """Told once: each case puts everything back to its beginning (:meth:`Story.again`)."""
+    return asyncio.run(_tell())
+
+
 def _some(calls: int, writes: Iterable[int], step: int) -> list[int]:
     """Each write, and some of the reads."""
     return sorted({*range(0, calls, step), *writes})
@@ -48,8 +58,8 @@ def _some(calls: int, writes: Iterable[int], step: int) -> list[int]:
 
 @STEPS
 @pytest.mark.parametrize("after", [False, True], ids=["before a call", "after a call"])
-async def test_killed_at_a_call(after: bool, step: int) -> None:
-    story, calls, writes, _ = await _told()
+async def test_killed_at_a_call(told: Told, after: bool, step: int) -> None:
+    story, calls, writes, _ = told
     assert len(writes) >= 6
     for number in _some(calls, writes, step):
         story.again()
@@ -60,9 +70,9 @@ async def test_killed_at_a_call(after: bool, step: int) -> None:
 
 @STEPS
 @pytest.mark.parametrize("after", [False, True], ids=["before a store", "after a store"])
-async def test_killed_at_a_write_of_an_object(after: bool, step: int) -> None:
+async def test_killed_at_a_write_of_an_object(told: Told, after: bool, step: int) -> None:
     """Between the parts of the record, the tags and the statuses."""
-    story, _, _, stores = await _told()
+    story, _, _, stores = told
     for number in range(0, stores, max(1, step // 2)):
         story.again()
         story.kill_at_store(number, after=after)
@@ -73,9 +83,9 @@ async def test_killed_at_a_write_of_an_object(after: bool, step: int) -> None:
 @pytest.mark.parametrize(
     "effect", [pytest.param(each, marks=() if each in SAMPLED_FAULTS else pytest.mark.slow) for each in FAULTS]
 )
-async def test_a_call_that_fails(effect: Effect) -> None:
+async def test_a_call_that_fails(told: Told, effect: Effect) -> None:
     """A read that fails proves nothing: no tag is removed or taken over by it."""
-    story, *_ = await _told()
+    story, *_ = told
     for operation in WRITES + READS:
         story.again()
         story.account.cloud.faults.add(Fault(effect, operation))
@@ -83,8 +93,8 @@ async def test_a_call_that_fails(effect: Effect) -> None:
         await story.check()
 
 
-async def test_one_resource_of_a_call_that_fails() -> None:
-    story, *_ = await _told()
+async def test_one_resource_of_a_call_that_fails(told: Told) -> None:
+    story, *_ = told
     for operation in WRITES[2:]:
         story.again()
         story.account.cloud.faults.add(Fault(Effect.PARTIAL, operation, items=(0, 3, 7)))
@@ -93,8 +103,8 @@ async def test_one_resource_of_a_call_that_fails() -> None:
 
 
 @STEPS
-async def test_others_write_between_any_two_calls(step: int) -> None:
-    story, calls, writes, _ = await _told()
+async def test_others_write_between_any_two_calls(told: Told, step: int) -> None:
+    story, calls, writes, _ = told
     for number in _some(calls, writes, step):
         story.again()
         story.stranger_at(number)
@@ -104,9 +114,9 @@ async def test_others_write_between_any_two_calls(step: int) -> None:
 
 @STEPS
 @pytest.mark.parametrize("trouble", ["rolled back", "lost"])
-async def test_the_record_is_not_what_it_was_when_the_next_process_begins(trouble: str, step: int) -> None:
+async def test_the_record_is_not_what_it_was_when_the_next_process_begins(told: Told, trouble: str, step: int) -> None:
     """Rolled back it says what was so before; where it is lost nothing is removed any more."""
-    story, calls, writes, _ = await _told()
+    story, calls, writes, _ = told
     meanwhile: Callable[[], None] = story.roll_back_record if trouble == "rolled back" else story.lose_record_now
     for number in _some(calls, writes, max(step, 5)):
         story.again()
@@ -116,12 +126,12 @@ async def test_the_record_is_not_what_it_was_when_the_next_process_begins(troubl
 
 
 @STEPS
-async def test_two_replicas_on_one_object(step: int) -> None:
+async def test_two_replicas_on_one_object(told: Told, step: int) -> None:
     """A27: the whole pass of one comes between any two calls, and any two writes of objects, of the other.
 
     No lease is needed for that: the record is written by compare-and-set, and what was read is written with its value.
     """
-    story, calls, writes, stores = await _told()
+    story, calls, writes, stores = told
     for number in _some(calls + stores, writes, step):
         story.again()
         other = story.start()
@@ -141,13 +151,10 @@ async def test_two_replicas_on_one_object(step: int) -> None:
 # -- careless edits must be noticed ---------------------------------------------------------------------------------
 
 
-async def test_replacing_the_whole_list_is_noticed() -> None:
+async def test_replacing_the_whole_list_is_noticed(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     """A10: it takes off what others have put on since the list was read."""
-    story = Story(ReplacesTheList)
-    await story.begin()
-    story.again()
-    await story.settle()
-    writes = [number for number, call in enumerate(story.port.calls) if call.effect.value == "write"]
+    story, _, writes, _ = told
+    monkeypatch.setattr(story, "wrap", ReplacesTheList)
     noticed = 0
     for number in writes:
         story.again()
@@ -160,10 +167,10 @@ async def test_replacing_the_whole_list_is_noticed() -> None:
     assert noticed
 
 
-async def test_one_query_for_several_classifiers_is_noticed() -> None:
+async def test_one_query_for_several_classifiers_is_noticed(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     """A19: it finds what has all of them."""
-    story = Story(JoinsByAnd)
-    await story.begin()
+    story, *_ = told
+    monkeypatch.setattr(story, "wrap", JoinsByAnd)
     story.again()
     await story.pursue()
     with pytest.raises(AssertionError):

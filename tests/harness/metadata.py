@@ -64,7 +64,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-async def _nobody(name: str) -> None:
+async def nobody(name: str) -> None:
     """Nobody else is at work."""
 
 
@@ -93,7 +93,7 @@ class KillingPort(RecordingPort):
         self.at: int | None = None
         self.after = False
         self.before_each: Callable[[Call], None] = lambda call: None
-        self.between: Callable[[str], Awaitable[None]] = _nobody
+        self.between: Callable[[str], Awaitable[None]] = nobody
         self.instead: Callable[[Call], Callable[[], Any] | None] = lambda call: None
 
     async def send(self, call: Call) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -10,6 +10,8 @@ from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
 
 LAGS = (0.0, 1.0, 3.0, 10.0)
+CLOUDS = tuple((lag, restless) for lag in LAGS for restless in ((False, True) if lag else (False,)))
+"""How far each cloud lags, and whether its reads step back, too."""
 
 Table = Callable[[Ground], Families]
 
@@ -41,21 +43,20 @@ def lagging(on: Ground, lag: float, restless: bool) -> Ground:
     return replace(on, world=world, named=named, branded=branded)
 
 
-def every_family(on: Ground, table: Table, most: int) -> Iterator[Case]:
-    """At most ``most`` cases of each family at each lag, always the same ones."""
-    for lag in LAGS:
-        for restless in (False, True) if lag else (False,):
-            ground = lagging(on, lag, restless)
-            for name, cases in table(ground).items():
-                if name in WITHOUT:
+def every_family(on: Ground, table: Table, most: int, clouds: Collection[tuple[float, bool]]) -> Iterator[Case]:
+    """At most ``most`` cases of each family in each cloud, always the same ones."""
+    for lag, restless in clouds:
+        ground = lagging(on, lag, restless)
+        for name, cases in table(ground).items():
+            if name in WITHOUT:
+                continue
+            every = list(cases())
+            for case in every[:: max(1, len(every) // most)][:most]:
+                if lag == LAGS[-1] and any(f"{kind}{LATEST:g} " in case.label for kind in ("late", "late-crash")):
                     continue
-                every = list(cases())
-                for case in every[:: max(1, len(every) // most)][:most]:
-                    if lag == LAGS[-1] and any(f"{kind}{LATEST:g} " in case.label for kind in ("late", "late-crash")):
-                        continue
-                    label = f"{lag:g} s{', restless' if restless else ''}, {name}: {case.label}"
-                    yield replace(case, label=label)
+                label = f"{lag:g} s{', restless' if restless else ''}, {name}: {case.label}"
+                yield replace(case, label=label)
 
 
-def lagging_families(on: Ground, table: Table, most: int) -> Families:
-    return {"every family in a lagging cloud": lambda: every_family(on, table, most)}
+def lagging_families(on: Ground, table: Table, most: int, clouds: Collection[tuple[float, bool]] = CLOUDS) -> Families:
+    return {"every family in a lagging cloud": lambda: every_family(on, table, most, clouds)}

@@ -20,7 +20,7 @@ from freehold.tags.policy.references import Refused
 from freehold.tags.policy.resources import TaggedResource
 from freehold.tags.policy.tag_request import TagScope
 from freehold.tags.tag_endpoint import TagEndpoint, UnreachableRegion
-from harness.metadata import CLASSIFIER, Killed, Lab
+from harness.metadata import CLASSIFIER, Killed, Lab, nobody
 
 GROUPS, SECRETS = 70, 30
 FOREIGN = {"owner": "somebody", "Ünï code/key": " väl ue ", "empty": "", "env2": "prod"}
@@ -36,10 +36,8 @@ Wrap = Callable[["Story", TagEndpoint], TagEndpoint]
 class Story(Lab):
     """``wrap``: a careless edit of the product, which must be noticed."""
 
-    def __init__(self, wrap: Wrap | None = None) -> None:
-        self.wrap = wrap
-        super().__init__()
-        self.kills = 0
+    wrap: Wrap | None = None
+    kills = 0
 
     async def begin(self) -> None:
         """All resources have the tags of before; five have drifted since."""
@@ -52,9 +50,7 @@ class Story(Lab):
         self.arns = [*groups, *secrets]
         await self.tags("tags", BEFORE)
         await self.cloud("metadata", "tags", classifiers={CLASSIFIER: "owned", FLEET: "s"})
-        wrap, self.wrap = self.wrap, None
         await self.settle()
-        self.wrap = wrap
         for arn in groups[:5]:
             self.somebody_sets(arn, env="drifted")
         self.foreign = {arn: self._foreign_on(arn) for arn in self.arns}
@@ -73,6 +69,7 @@ class Story(Lab):
         self.foreign = copy.deepcopy(self._foreign)
         self.objects.before = self.objects.after = lambda verb, name: None
         self.port.at, self.port.before_each, self.kills = None, lambda call: None, 0
+        self.port.between = self.objects.between = nobody
         self.port.calls.clear()
         self.objects.written.clear()
         self.audit.begun.clear()
