@@ -5,7 +5,6 @@ Run as a program it reads one command a line (a JSON list of words) and answers 
 
 import contextlib
 import functools
-import gc
 import io
 import json
 import os
@@ -56,8 +55,7 @@ class Cli:
 
 
 def main() -> None:
-    """Answer commands until the input ends. It ends soon: to look for garbage took a quarter of its time."""
-    gc.disable()
+    """Answer commands until the input ends."""
     from awscli.clidriver import create_clidriver
 
     answers, driver = os.fdopen(os.dup(1), "w"), create_clidriver()  # a new driver reads the service models again
