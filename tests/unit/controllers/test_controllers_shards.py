@@ -22,7 +22,8 @@ from harness.rows import over_rows
 from harness.virtual_loop import VirtualLoop
 
 SHARDS = 12
-UIDS = [f"uid-{number}" for number in range(40)]
+UIDS = [*{find_shard(uid, SHARDS): uid for uid in map(str, range(100))}.values()]
+"""One of each shard."""
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
