@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 from collections.abc import Generator
-from itertools import chain
 
 import pytest
 from hypothesis import settings
@@ -40,29 +39,13 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(trylast=True)  # when those that -m leaves out are gone
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what waits for servers early: at the end it would keep one core while the other has nothing left.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what waits for servers first: at the end it would keep one core while the other has nothing left.
 
-    Each worker begins with its share of the list. Each but the last has tests that wait in its share, one worker after
-    the other, and the rest work meanwhile: two that wait would leave a core without work. A module stays whole: its
-    worker starts its servers once.
+    Each worker begins with its share of the list, so the first one has all tests that wait, and the others work
+    meanwhile: two that wait would leave a core without work.
     """
-    waiting: dict[object, list[pytest.Item]] = {}
-    others: list[pytest.Item] = []
-    for item in items:
-        waits = any(item.get_closest_marker(name) for name in ("early", "e2e"))
-        (waiting.setdefault(item.path, []) if waits else others).append(item)
-    modules = sorted(waiting.values(), key=lambda module: module[0].get_closest_marker("early") is None)
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    hands = max(1, workers - 1)
-    items[:], share = [], len(items) // workers
-    for hand in range(hands):
-        dealt = list(chain.from_iterable(modules[hand::hands]))
-        free = max(0, share - len(dealt))
-        before = free * hand // hands
-        items += [*others[:before], *dealt, *others[before:free]]
-        del others[:free]
-    items += others
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("early", "e2e")])
 
 
 def pytest_collection_finish() -> None:
