@@ -16,6 +16,8 @@ from harness.metadata import EXAMPLES, WANTED
 from harness.tag_world import TagWorld
 from harness.terminals import freehold_on_terminal
 
+pytestmark = pytest.mark.early
+
 CAREFUL = Configuration(approve_above=2, ignored=IgnoreList(frozenset({"centre"})))
 
 

@@ -9,11 +9,15 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from freehold.cli.local.simulator import simulated_cloud
 from freehold.cli.local.state_directory import StateDirectory
 from freehold.demo.world import IBMWorld
 from harness.commands import PROGRAM
 from harness.forks import Program
+
+pytestmark = pytest.mark.early
 
 MINIMAL = Path(__file__).parents[2] / "examples" / "powervs-minimal.yaml"
 
