@@ -155,7 +155,7 @@ class _Node:
 
     @cached_property
     def _has_transitions(self) -> bool:
-        """Whether it has rules of transitions, or a node below it has some."""
+        """Say whether it, or a node below it, has rules of transitions."""
         below = (*self.properties.values(), self.values, self.elements)
         return any(rule.transition for rule in self.rules) or any(each._has_transitions for each in below if each)
 
@@ -209,7 +209,7 @@ class _Node:
 
 
 _Reads = dict[str, Any]
-"""The properties that rules read of a value, with those of each; one without a name stands for all."""
+"""The names of the properties that rules read, each with those read below it; an empty name stands for all."""
 _READ = re.compile(r"(\bhas\s*\(\s*)?\b(?:self|oldSelf)\b((?:\s*\.\s*\w+\b(?!\s*\())*)(\s*\))?")
 """A path from a value down to where something else than a property is asked for, and whether only ``has`` asks."""
 

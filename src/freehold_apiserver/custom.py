@@ -17,7 +17,7 @@ from freehold_apiserver.validation import Validator
 
 
 class Compiled(NamedTuple):
-    """What checks objects of a schema."""
+    """Hold what checks the objects of a schema."""
 
     validator: Validator
     rules: Rules

@@ -38,7 +38,7 @@ def over_rows(names: str | tuple[str, ...], rows: Iterable[Any], ids: Iterable[o
                 raise BaseExceptionGroup(said, [error for _, error in failed])
 
         fixtures = [each for name, each in signature.parameters.items() if name not in taken]
-        run.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]  # pytest asks a function for it
         return run
 
     return decorate
