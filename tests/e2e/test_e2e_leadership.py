@@ -98,7 +98,7 @@ def create(stage: Stage, name: str) -> Witness:
 
 
 def test_a_leader_that_is_killed_stopped_or_told_to_end(stage: Stage, home: Path, tmp_path: Path) -> None:
-    """What it had begun is finished, and each resource is made once.
+    """Check that what it had begun is finished, and that each resource is made once.
 
     One is killed, and one of another namespace is stopped while the Lease of the first lasts: the test waits once.
     """

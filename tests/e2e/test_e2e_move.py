@@ -175,7 +175,7 @@ def kept(objects: dict[str, Json]) -> dict[str, Json]:
 
 
 def told(objects: dict[str, Json]) -> dict[str, Json]:
-    """What each status says of the cloud: nothing of keys and marks, and of when it was written.
+    """Return what each status says of the cloud: nothing of keys and marks, and of when it was written.
 
     Nor whether it is Ready: `Place.is_up` is waited for, at either place, and a pause keeps what a busy machine made of
     the last look.

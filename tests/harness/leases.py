@@ -17,7 +17,7 @@ _Value = TypeVar("_Value")
 
 
 def _copied(value: _Value) -> _Value:
-    """As a request and an answer carry it; copy.deepcopy takes ten times as long."""
+    """Copy it, as a request and an answer do; copy.deepcopy takes ten times as long."""
     return cast("_Value", marshal.loads(marshal.dumps(value, 2)))  # noqa: S302 - made here
 
 

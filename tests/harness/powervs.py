@@ -332,7 +332,7 @@ class ReconcilerHarness(ABC, Generic[Cloud]):
         return None
 
     def keep(self) -> Any:
-        """What of the world is neither in the account nor in the object, for ``continue_with`` of another harness."""
+        """Return what is neither in the account nor in the object, for ``continue_with`` of another harness."""
 
     def continue_with(self, kept: Any) -> None:
         """Begin with what another harness kept."""

@@ -1,4 +1,4 @@
-"""What botocore does anew for each session, done once in a process.
+"""Do once in a process what botocore does anew for each session.
 
 `harness.fork_server` imports this by itself.
 """

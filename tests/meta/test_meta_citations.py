@@ -32,7 +32,7 @@ PRIVATE = {
     ),
     "a path of one machine": (
         r"(?<![\w.])/(work|home|root|Users)/\w",
-        ("/work/", "/home/", "/root/", "/users/"),
+        ("work/", "home/", "root/", "users/"),
     ),
 }
 """The pattern of each, and the words of which any match has one: most files have none of them, and the patterns of all

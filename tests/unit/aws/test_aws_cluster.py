@@ -84,7 +84,7 @@ async def test_a_cluster_comes_to_be_rests_without_a_write_and_leaves_nothing(sp
 
 
 def bind_to_our_uuid(cluster: Cluster) -> None:
-    """From now on it works as a role, in a session that may delete only what carries its uuid."""
+    """Have it work as a role from now on, in a session that may delete only what carries its uuid."""
     life, account = cluster.life, cluster.account
     arn = account.role("infra")
     allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SHOWN = ("apiVersion", "kind", "metadata", "spec")
 _KEPT = ("name", "namespace", "labels")
 _TRIES = 5
-"""As many as client-go's retry.DefaultRetry makes."""
+"""Writes that are tried, as many as client-go's retry.DefaultRetry makes."""
 _HELP = """\
 # Save and quit to apply; leave it as it is, or empty it, to do nothing.
 # What would be refused opens again, with the reason.

@@ -1,4 +1,4 @@
-"""What botocore knows of AWS's services, read once in a process: it is the same for every identity."""
+"""Read the models that botocore has of AWS's services, once in a process: they are the same for every identity."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _Path = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What a shape demands. `members` have their shapes, and the most characters where only the pages of AWS tell."""
+    """Hold what a shape demands: of `members` their shapes, and the most characters where only AWS's pages tell."""
 
     kind: str
     types: tuple[type, ...]
